@@ -1,0 +1,32 @@
+# `make demo` and `make test` set up everything they need in .venv; nothing else is done by hand.
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+
+.PHONY: demo test lint bench clean
+
+$(READY): pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	touch $@
+
+demo: $(READY)
+	$(BIN)/csl data prepare scan --split jump --out runs/demo/data
+	$(BIN)/csl induce runs/demo/data/train.tsv --preset scan --out runs/demo/run
+	$(BIN)/csl grammar show runs/demo/run
+	$(BIN)/csl grammar coverage runs/demo/run runs/demo/data/test.tsv
+	$(BIN)/csl grammar explain runs/demo/run "jump around left twice and walk"
+
+test: $(READY)
+	$(BIN)/python -m pytest
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(READY)
+	$(BIN)/python benchmarks/induction.py
+
+clean:
+	rm -rf .venv runs

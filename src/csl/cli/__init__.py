@@ -1,0 +1,37 @@
+"""The command line: one file a command, each only as long as its options.
+
+Nothing heavy is imported here; commands import what they run when they run.
+"""
+
+import sys
+
+import typer
+from rich.console import Console
+
+from csl.cli import data, grammar
+from csl.errors import CslError
+
+app = typer.Typer(
+    name="csl",
+    help="Learn a grammar from (input, output) pairs, and sample new pairs from it.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.add_typer(data.app, name="data")
+app.add_typer(grammar.app, name="grammar")
+
+
+def main() -> None:
+    """Run the command; errors meant for people become one line on stderr and their exit code."""
+    try:
+        app()
+    except CslError as error:
+        Console(stderr=True, soft_wrap=True).print(f"[bold red]error:[/] {_escaped(error)}", highlight=False)
+        sys.exit(error.exit_code)
+
+
+def _escaped(error: CslError) -> str:
+    from rich.markup import escape
+
+    return escape(str(error))

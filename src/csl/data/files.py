@@ -1,0 +1,137 @@
+"""Reading and writing examples, and writing any file so that it is never seen half done.
+
+Two formats, each plain or gzipped, told apart by the file name: TSV (`input<TAB>output`, further columns ignored
+or named) and JSON lines (field names as options). Readers stream; errors name file and line.
+"""
+
+import gzip
+import io
+import json
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TextIO
+
+from csl.data.example import Example
+from csl.errors import InputError
+
+
+@contextmanager
+def atomic_writer(path: Path | str) -> Iterator[TextIO]:
+    """Open `path` for writing text; the file appears, complete, when the block ends without an exception.
+
+    A name that ends in `.gz` is compressed, with no time stamp, so that the same text gives the same bytes.
+    """
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    try:
+        with partial.open("wb") as raw:
+            packed = gzip.GzipFile("", "wb", fileobj=raw, mtime=0) if path.suffix == ".gz" else raw
+            with io.TextIOWrapper(packed, encoding="utf-8", newline="\n") as text:  # type: ignore[type-var]
+                yield text
+                text.flush()
+                if packed is not raw:
+                    packed.close()
+                raw.flush()
+                os.fsync(raw.fileno())
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def write_text(path: Path | str, text: str) -> None:
+    """Write a whole text file atomically."""
+    with atomic_writer(path) as file:
+        file.write(text)
+
+
+def write_json(path: Path | str, value: Any) -> None:
+    """Write a value as readable JSON, atomically."""
+    write_text(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+
+
+def read_lines(path: Path | str) -> Iterator[tuple[int, str]]:
+    """Yield (line number, line without its end) of a text file, plain or `.gz`, that must be UTF-8."""
+    path = Path(path)
+    number = 0
+    try:
+        with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as file:
+            for number, raw in enumerate(file, start=1):
+                line = raw.decode("utf-8").removesuffix("\n").removesuffix("\r")
+                yield number, line.removeprefix("\ufeff") if number == 1 else line
+    except UnicodeDecodeError as error:
+        raise InputError("not valid UTF-8; convert the file, for example with iconv", path, number) from error
+    except (gzip.BadGzipFile, EOFError) as error:
+        raise InputError("not a complete gzip file; copy or download it again", path) from error
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", path) from error
+
+
+def read_examples(
+    path: Path | str,
+    *,
+    columns: Sequence[str] = (),
+    source_field: str = "input",
+    target_field: str = "output",
+) -> Iterator[Example]:
+    """Stream the examples of a `.tsv` or `.jsonl` file (or either with `.gz`).
+
+    `columns` names the TSV columns after the second; those without a name are ignored. In JSON lines, every other
+    field that holds a string is kept under its own name.
+    """
+    path = Path(path)
+    json_lines = path.name.removesuffix(".gz").endswith((".jsonl", ".json"))
+    empty = True
+    for number, line in read_lines(path):
+        if not line.strip():
+            continue
+        empty = False
+        if json_lines:
+            source, target, meta = _json_fields(line, source_field, target_field, path, number)
+        else:
+            first, tab, rest = line.partition("\t")
+            if not tab:
+                raise InputError("one column; expected input<TAB>output", path, number)
+            source, (target, *more) = first, rest.split("\t")
+            meta = dict(zip(columns, more, strict=False))
+        example = Example(tuple(source.split()), tuple(target.split()), meta)
+        for side, tokens in (("input", example.source), ("output", example.target)):
+            if not tokens:
+                raise InputError(f"the {side} is empty; remove the line or fill it in", path, number)
+        yield example
+    if empty:
+        raise InputError("no examples in the file; expected lines of input<TAB>output", path)
+
+
+def _json_fields(
+    line: str, source_field: str, target_field: str, path: Path, number: int
+) -> tuple[str, str, dict[str, str]]:
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"not valid JSON ({error})", path, number) from error
+    if not isinstance(record, dict):
+        raise InputError("expected a JSON object on each line", path, number)
+    for name in (source_field, target_field):
+        if not isinstance(record.get(name), str):
+            raise InputError(f"no text field {name!r}; the line has {', '.join(record) or 'no fields'}", path, number)
+    meta = {k: v for k, v in record.items() if isinstance(v, str) and k not in (source_field, target_field)}
+    return record[source_field], record[target_field], meta
+
+
+def write_examples(path: Path | str, examples: Iterable[Example], *, columns: Sequence[str] = ()) -> int:
+    """Write examples to a `.tsv` or `.jsonl` file (or either with `.gz`), atomically; return how many."""
+    json_lines = Path(path).name.removesuffix(".gz").endswith(".jsonl")
+    count = 0
+    with atomic_writer(path) as file:
+        for example in examples:
+            if json_lines:
+                record = {"input": example.source_text, "output": example.target_text, **example.meta}
+                file.write(json.dumps(record, ensure_ascii=False) + "\n")
+            else:
+                cells = [example.source_text, example.target_text, *(example.meta.get(c, "") for c in columns)]
+                file.write("\t".join(cells) + "\n")
+            count += 1
+    return count

@@ -1,0 +1,23 @@
+"""The one family of exceptions that CSL raises on purpose.
+
+The command prints such an error as one line and exits with its `exit_code`; anything else is a bug and keeps
+its traceback.
+"""
+
+from pathlib import Path
+
+
+class CslError(Exception):
+    """Something failed that a person can act on; the message says what, where, and what to do."""
+
+    exit_code = 1
+
+
+class InputError(CslError):
+    """What the user gave is wrong: a file, a value, a combination of options."""
+
+    exit_code = 2
+
+    def __init__(self, message: str, path: Path | str | None = None, line: int | None = None) -> None:
+        where = "" if path is None else f"{path}: " if line is None else f"{path}:{line}: "
+        super().__init__(where + message)

@@ -1,0 +1,110 @@
+r"""Rules as text, one a line: `NT_1 and NT_2 ### NT_1 NT_2`.
+
+Tokens stand between spaces. What would be taken for notation is escaped with a backslash, so that reading what was
+written gives the same rules for any tokens:
+
+- a backslash before a reserved word makes it an ordinary token: `\NT_1`, `\###`, and `\#` at the start of a line;
+- `\\` is a backslash, and `\u{a0}` the character with that code: white space and everything that does not print.
+
+A line that starts with `#` is a comment; empty lines are skipped.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+from csl.data.files import atomic_writer, read_lines
+from csl.errors import InputError
+from csl.grammar.symbols import Grammar, Nt, Rule, Symbol
+
+SEPARATOR = "###"
+_NONTERMINAL = re.compile(r"NT_([1-9][0-9]*)")
+_ESCAPE = re.compile(r"\\(?:u\{([0-9a-f]{1,6})\}|(.)|$)", re.DOTALL)
+
+
+def escape(token: str, reserved: Callable[[str], object]) -> str:
+    """Write a token so that it is one word and, if `reserved` holds for it, is not taken for notation."""
+    word = "".join(_escape_character(c) for c in token)
+    return "\\" + word if reserved(token) else word
+
+
+def _escape_character(c: str) -> str:
+    if c == "\\":
+        return "\\\\"
+    return c if c.isprintable() and not c.isspace() else f"\\u{{{ord(c):x}}}"
+
+
+def unescape(word: str) -> str:
+    """Give back the token that `escape` wrote."""
+
+    def character(match: re.Match[str]) -> str:
+        code, literal = match.groups()
+        if code is not None and int(code, 16) <= 0x10FFFF:
+            return chr(int(code, 16))
+        if not literal or literal == "u":
+            raise ValueError(f"broken escape in {word!r}; write a backslash as \\\\")
+        return str(literal)
+
+    return _ESCAPE.sub(character, word)
+
+
+def _is_notation(token: str) -> bool:
+    return token == SEPARATOR or _NONTERMINAL.fullmatch(token) is not None
+
+
+def _format_symbol(symbol: Symbol) -> str:
+    return repr(symbol) if isinstance(symbol, Nt) else escape(symbol, _is_notation)
+
+
+def _parse_symbol(word: str) -> Symbol:
+    match = _NONTERMINAL.fullmatch(word)
+    return Nt(int(match[1])) if match else unescape(word)
+
+
+def format_side(side: Iterable[Symbol]) -> str:
+    """Write one side of a rule."""
+    return " ".join(map(_format_symbol, side))
+
+
+def format_rule(rule: Rule) -> str:
+    """Write a rule as one line, without its end."""
+    line = f"{format_side(rule.source)} {SEPARATOR} {format_side(rule.target)}"
+    return "\\" + line if line.startswith("#") else line
+
+
+def parse_rule(line: str) -> Rule:
+    """Read a rule; raises ValueError with the reason if it is not one."""
+    words = line.split()
+    if words.count(SEPARATOR) != 1:
+        raise ValueError(f"expected one {SEPARATOR} between source and target")
+    middle = words.index(SEPARATOR)
+    return Rule.canonical(
+        [_parse_symbol(w) for w in words[:middle]],
+        [_parse_symbol(w) for w in words[middle + 1 :]],
+    )
+
+
+def parse_grammar(lines: Iterable[str]) -> Grammar:
+    """Read a grammar from lines of text: `parse_grammar(["jump ### JUMP", "NT_1 twice ### NT_1 NT_1"])`."""
+    return Grammar(parse_rule(line) for line in lines if line.strip() and not line.startswith("#"))
+
+
+def read_rules(path: Path | str) -> Iterator[Rule]:
+    """Stream the rules of a file."""
+    for number, line in read_lines(path):
+        if line.strip() and not line.startswith("#"):
+            try:
+                yield parse_rule(line)
+            except ValueError as error:
+                raise InputError(str(error), path, number) from error
+
+
+def read_grammar(path: Path | str) -> Grammar:
+    """Read a grammar file."""
+    return Grammar(read_rules(path))
+
+
+def write_grammar(path: Path | str, rules: Iterable[Rule]) -> None:
+    """Write rules to a file, atomically, in the order given."""
+    with atomic_writer(path) as file:
+        file.writelines(f"{format_rule(rule)}\n" for rule in rules)

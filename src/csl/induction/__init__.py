@@ -1,0 +1,1 @@
+"""Grammar induction (paper, "Grammar Induction Algorithm" and its appendix)."""

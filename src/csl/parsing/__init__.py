@@ -1,0 +1,1 @@
+"""Charts: which pairs a grammar derives, and how."""

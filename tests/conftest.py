@@ -1,0 +1,15 @@
+"""Shared fixtures: where the real benchmark data lies, if it is here at all."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The folder with the original benchmark files, or a skip that says how to get one."""
+    folder = Path(os.environ.get("CSL_DATA", Path(__file__).parents[2] / "shared" / "data"))
+    if not folder.is_dir():
+        pytest.skip(f"no benchmark data at {folder}; set CSL_DATA to a folder that has it")
+    return folder
