@@ -29,7 +29,7 @@ def atomic_writer(path: Path | str) -> Iterator[TextIO]:
     try:
         with partial.open("wb") as raw:
             packed = gzip.GzipFile("", "wb", fileobj=raw, mtime=0) if path.suffix == ".gz" else raw
-            with io.TextIOWrapper(packed, encoding="utf-8", newline="\n") as text:  # type: ignore[type-var]
+            with io.TextIOWrapper(packed, encoding="utf-8", newline="\n") as text:
                 yield text
                 text.flush()
                 if packed is not raw:

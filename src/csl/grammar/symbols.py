@@ -8,12 +8,12 @@ two sides ⟨α, β⟩.
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 from csl.data import Example
 
 
-class Nt(NamedTuple):
+@dataclass(frozen=True, slots=True, order=True)
+class Nt:
     """The nonterminal with this index, counted from 1."""
 
     index: int

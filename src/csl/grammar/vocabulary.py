@@ -22,7 +22,7 @@ class Ragged(NamedTuple):
     values: IntArray
     offsets: OffsetArray
 
-    def __len__(self) -> int:  # type: ignore[override]
+    def __len__(self) -> int:
         return len(self.offsets) - 1
 
 
