@@ -1,0 +1,198 @@
+"""GeoQuery: questions about the geography of the United States and their FunQL queries (appendix, "GeoQuery").
+
+From `corpus.xml` and `geobase`: sentences in lower case without the final mark, entities replaced by placeholders on
+both sides, queries in the paper's variant of FunQL. The column `entities` keeps what each placeholder stood for, so
+that `restore` gives back the original query. Less than a second for all 880 examples.
+"""
+
+import json
+import re
+import xml.etree.ElementTree as ET
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from csl.data import Example
+from csl.data.files import read_lines
+from csl.datasets.funql import (
+    Term,
+    entities_of,
+    format_term,
+    from_variant,
+    output_cfg,
+    parse_term,
+    read_operator_types,
+    to_variant,
+    tokens_of,
+)
+from csl.datasets.task import Task
+from csl.errors import InputError
+from csl.grammar import Rule
+
+SPLITS = ("standard", "template_1", "template_2", "template_3", "tmcd_1", "tmcd_2", "tmcd_3", "length")
+SIZES = {  # train, dev and test in the paper's table of data set sizes
+    "standard": (600, 0, 280),
+    "template_1": (438, 110, 332),
+    "template_2": (439, 110, 331),
+    "template_3": (440, 110, 330),
+}
+
+COUNTRY_NAMES = ("continental us", "united states", "america", "country", "usa", "us")
+"""How people name the country that FunQL calls `countryid('usa')`; geobase does not list it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """What a placeholder stands for: the words of the sentence and the FunQL term."""
+
+    mention: str
+    term: Term
+
+
+def prepare(source: Path | None, split: str) -> Task:
+    """Prepare one split from the folder with `corpus.xml`, `geobase`, `funql_grammar.txt` and `splits/SPLIT.json`."""
+    if source is None:
+        raise InputError("GeoQuery needs its original files; name the folder that holds corpus.xml with --source")
+    states = read_states(_existing(source / "geobase"))
+    examples = read_corpus(_existing(source / "corpus.xml"), states)
+    types = read_operator_types(_existing(source / "funql_grammar.txt"))
+    parts = _read_split(_existing(source / "splits" / f"{split}.json"), examples)
+    tokens = list(dict.fromkeys(token for example in examples.values() for token in example.target))
+    return Task(
+        train=parts["train"],
+        dev=parts["dev"],
+        test=parts["test"],
+        seeds=identity_seeds(parts["train"]),
+        output_cfg=output_cfg(
+            types,
+            placeholders=sorted(t for t in tokens if re.fullmatch(r"m\d+", t)),
+            numbers=sorted(t for t in tokens if t.isdecimal()),
+        ),
+        columns=("entities",),
+        origin="GeoQuery with FunQL queries, University of Texas at Austin (Zelle and Mooney 1996; Kate et al. 2005)",
+        licence="GPL-2.0",
+        notes=_notes(split, parts),
+    )
+
+
+def read_states(geobase: Path) -> dict[str, str]:
+    """Read the names of the states from geobase, by their abbreviations."""
+    facts = (re.match(r"state\('([^']*)',\s*'([^']*)',", line) for _, line in read_lines(geobase))
+    states = {fact[2]: fact[1] for fact in facts if fact}
+    if not states:
+        raise InputError("no facts of the form state('texas','tx',…); is this the file geobase?", geobase)
+    return states
+
+
+def read_corpus(corpus: Path, states: Mapping[str, str]) -> dict[int, Example]:
+    """Read and anonymise all examples, by their ids."""
+    try:
+        root = ET.parse(corpus).getroot()
+    except ET.ParseError as error:
+        raise InputError(f"not valid XML: {error}", corpus) from error
+    examples = {}
+    for element in root.iter("example"):
+        try:
+            sentence = _text(element, "nl", "en")
+            query = parse_term(_text(element, "mrl", "geo-funql"))
+            examples[int(element.get("id", ""))] = anonymise(sentence, query, states)
+        except ValueError as error:
+            raise InputError(f"example {element.get('id')!r}: {error}", corpus) from error
+    if not examples:
+        raise InputError("no <example> elements", corpus)
+    return examples
+
+
+def anonymise(sentence: str, query: Term, states: Mapping[str, str]) -> Example:
+    """Replace the entities of the query by placeholders, in the query and where the sentence mentions them.
+
+    Longer names are looked for first and have the lower numbers; among names of one length the first mention comes
+    first. What the sentence mentions but the query does not use stays as it is. Raises ValueError if the sentence does
+    not mention an entity of the query.
+    """
+    words = normalise_sentence(sentence)
+    spans: dict[Term, tuple[int, int]] = {}
+    for term in sorted(dict.fromkeys(entities_of(query)), key=_name_length, reverse=True):
+        spans[term] = _find_mention(words, names_of(term, states), spans.values(), term)
+    numbered = sorted(spans, key=lambda term: (-_name_length(term), spans[term]))
+    placeholders = {term: f"m{k}" for k, term in enumerate(numbered)}
+    entities = {name: [" ".join(words[slice(*spans[term])]), format_term(term)] for term, name in placeholders.items()}
+    for term, (start, end) in sorted(spans.items(), key=lambda item: item[1], reverse=True):
+        words[start:end] = [placeholders[term]]
+    target = tuple(tokens_of(to_variant(query, placeholders)))
+    return Example(tuple(words), target, {"entities": json.dumps(entities)})
+
+
+def restore(example: Example) -> str:
+    """Turn the anonymised query of an example back into original FunQL, with the help of its `entities` column."""
+    entities = {name: parse_term(term) for name, (_, term) in json.loads(example.meta["entities"]).items()}
+    return format_term(from_variant(parse_term(example.target_text), entities))
+
+
+def normalise_sentence(sentence: str) -> list[str]:
+    """Lower-case and split a sentence; drop its final mark, and the apostrophe of a clitic, which rejoins its word."""
+    return re.sub(r"\s*[.?!]\s*$", "", sentence.lower()).replace(" '", "").split()
+
+
+def names_of(term: Term, states: Mapping[str, str]) -> list[tuple[str, ...]]:
+    """List how a sentence can name an entity, as words: `austin texas` and `austin tx` for `cityid('austin', 'tx')`."""
+    name, *state = (argument.operator.strip("'") for argument in term.arguments)
+    if term.operator == "countryid" and name == "usa":
+        return [tuple(alias.split()) for alias in COUNTRY_NAMES]
+    suffixes = [f" {states[s]}" for s in state if s in states] + [f" {s}" for s in state] + [""]
+    return [tuple((name + suffix).split()) for suffix in suffixes]
+
+
+def _name_length(term: Term) -> int:
+    return len(term.arguments[0].operator)
+
+
+def _find_mention(
+    words: Sequence[str], names: Iterable[tuple[str, ...]], taken: Iterable[tuple[int, int]], term: Term
+) -> tuple[int, int]:
+    """Find the first place where a name, the longest first, stands among words that no other entity has taken."""
+    used = {i for start, end in taken for i in range(start, end)}
+    for name in names:
+        for start in range(len(words) - len(name) + 1):
+            end = start + len(name)
+            if tuple(words[start:end]) == name and used.isdisjoint(range(start, end)):
+                return start, end
+    raise ValueError(f"the sentence {' '.join(words)!r} does not mention {format_term(term)}")
+
+
+def identity_seeds(train: Iterable[Example]) -> list[Rule]:
+    """Make the seed rules ⟨x, x⟩ for every token x that occurs in both the input and the output of an example."""
+    shared = {token for example in train for token in set(example.source) & set(example.target)}
+    return [Rule((token,), (token,)) for token in sorted(shared)]
+
+
+def _existing(path: Path) -> Path:
+    if not path.is_file():
+        raise InputError("file not found; GeoQuery needs it in the folder given as source", path)
+    return path
+
+
+def _text(element: ET.Element, tag: str, language: str) -> str:
+    for child in element.iter(tag):
+        if child.get("lang") == language and child.text and child.text.strip():
+            return child.text.strip()
+    raise ValueError(f'no <{tag} lang="{language}">')
+
+
+def _read_split(path: Path, examples: Mapping[int, Example]) -> dict[str, list[Example]]:
+    """Read lists of example ids under the keys train, dev (which may be absent) and test."""
+    try:
+        ids = json.loads("\n".join(line for _, line in read_lines(path)))
+        return {part: [examples[i] for i in ids.get(part, [])] for part in ("train", "dev", "test")}
+    except KeyError as error:
+        raise InputError(f"corpus.xml has no example with id {error}", path) from error
+    except (ValueError, AttributeError, TypeError) as error:
+        raise InputError("expected lists of example ids under the keys train, dev and test", path) from error
+
+
+def _notes(split: str, parts: Mapping[str, Sequence[Example]]) -> list[str]:
+    sizes = tuple(len(parts[part]) for part in ("train", "dev", "test"))
+    published = SIZES.get(split, (440, 110, 330))
+    return (
+        [] if sizes == published else [f"train, dev and test have {sizes} examples; the paper's table says {published}"]
+    )
