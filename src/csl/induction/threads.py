@@ -1,0 +1,25 @@
+"""Maps over chunks of an array on threads. Chunks are fixed and put together in order: any number gives the same."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+
+class Threads:
+    """A pool of threads for kernels that release the GIL."""
+
+    def __init__(self, number: int = 1) -> None:
+        self.number = number
+        self._pool = ThreadPoolExecutor(number) if number > 1 else None
+
+    def chunks(self, function: Callable[[Any], Any], items: Any) -> list[Any]:
+        """Apply the function to stretches of `items`; return the results in order."""
+        if self._pool is None or len(items) < 2 * self.number:
+            return [function(items)]
+        return list(self._pool.map(function, np.array_split(items, 4 * self.number)))
+
+    def map(self, function: Callable[[Any], Any], items: Any) -> Any:
+        """Like `chunks`, for functions that give one result an item: the results as one array."""
+        return np.concatenate(self.chunks(function, items))
