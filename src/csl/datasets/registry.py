@@ -1,0 +1,167 @@
+"""The data sets by name, and the folder that a prepared task is written to.
+
+A data set's module is imported when it is asked for; it offers its split names and a function from (folder with the
+original files or None, split) to a `Task`.
+"""
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from csl import __version__
+from csl.data import write_examples
+from csl.data.files import write_json
+from csl.datasets.task import Task
+from csl.errors import InputError
+from csl.grammar.notation import write_grammar
+
+Sizes = tuple[int, int | None, int]  # train, dev, test
+
+
+@dataclass(frozen=True, slots=True)
+class DataSet:
+    """A benchmark data set: where its code is, and what there is to know before it is prepared."""
+
+    name: str
+    module: str
+    licence: str
+    needs_source: bool
+    published_sizes: Mapping[str, Sizes]  # the paper's table of sizes, by split
+    prepare_function: str = "prepare"
+    splits_constant: str = "SPLITS"
+
+    @property
+    def splits(self) -> tuple[str, ...]:
+        """The names of its splits; the first is the default."""
+        return tuple(getattr(import_module(self.module), self.splits_constant))
+
+    def prepare(self, source: Path | None, split: str) -> Task:
+        """Make a task of the original files in the folder `source`."""
+        if split not in self.splits:
+            raise InputError(f"{self.name} has no split {split!r}; {_nearest(split, self.splits)}")
+        if source is None and self.needs_source:
+            raise InputError(
+                f"{self.name} is made from its original files: name their folder with --source, "
+                f"or try `csl data fetch {self.name} --out DIR`"
+            )
+        if source is not None and not source.is_dir():
+            raise InputError("is not a folder; --source names the folder with the original files", source)
+        task: Task = getattr(import_module(self.module), self.prepare_function)(source, split)
+        return task
+
+
+_SMCALFLOW_LICENCE = "CC BY-SA 4.0"
+
+DATA_SETS = {
+    data_set.name: data_set
+    for data_set in (
+        DataSet(
+            "scan",
+            "csl.datasets.scan",
+            licence="BSD",
+            needs_source=False,
+            published_sizes={
+                "jump": (14670, None, 7706),
+                "turn_left": (21890, None, 1208),
+                "length": (11990, None, 3920),
+                "mcd1": (8365, 1046, 1045),
+                "mcd2": (8365, 1046, 1045),
+                "mcd3": (8365, 1046, 1045),
+            },
+        ),
+        DataSet(
+            "cogs",
+            "csl.datasets.cogs",
+            licence="MIT",
+            needs_source=True,
+            published_sizes={"gen": (24000, 12000, 12000)},
+        ),
+        DataSet(
+            "geoquery",
+            "csl.datasets.geoquery",
+            licence="GPL-2.0",
+            needs_source=True,
+            published_sizes={
+                "standard": (600, None, 280),
+                "template_1": (438, 110, 332),
+                "template_2": (439, 110, 331),
+                "template_3": (440, 110, 330),
+                "tmcd_1": (440, 110, 330),
+                "tmcd_2": (440, 110, 330),
+                "tmcd_3": (440, 110, 330),
+                "length": (440, 110, 330),
+            },
+        ),
+        DataSet(
+            "smcalflow-cs",
+            "csl.datasets.smcalflow",
+            licence=_SMCALFLOW_LICENCE,
+            needs_source=True,
+            published_sizes={
+                "8": (25412, 1324, 1325),
+                "16": (25420, 1324, 1325),
+                "32": (25436, 1324, 1325),
+            },
+        ),
+        DataSet(
+            "smcalflow-cs-tenth",
+            "csl.datasets.smcalflow",
+            licence=_SMCALFLOW_LICENCE,
+            needs_source=True,
+            published_sizes={},
+            prepare_function="prepare_tenth",
+            splits_constant="SPLITS_TENTH",
+        ),
+    )
+}
+
+
+def data_set(name: str) -> DataSet:
+    """Look a data set up; an unknown name is an error that says which known one is nearest."""
+    if name not in DATA_SETS:
+        raise InputError(f"unknown data set {name!r}; {_nearest(name, tuple(DATA_SETS))}")
+    return DATA_SETS[name]
+
+
+def _nearest(word: str, known: tuple[str, ...]) -> str:
+    match = get_close_matches(word, known, n=1, cutoff=0.5)
+    return f"did you mean {match[0]!r}?" if match else f"known are {', '.join(known)}"
+
+
+def write_task(task: Task, folder: Path, **card: Any) -> dict[str, Any]:
+    """Write a task to a folder, and last its `card.json`, which starts with the fields given here; return the card.
+
+    The same task gives the same bytes. Files of an earlier task that this one does not have are removed.
+    """
+    grammar = task.output_cfg
+    files: dict[str, tuple[int, Callable[[Path], object]]] = {
+        "train.tsv": (len(task.train), lambda path: write_examples(path, task.train, columns=task.columns)),
+        "dev.tsv": (len(task.dev), lambda path: write_examples(path, task.dev, columns=task.columns)),
+        "test.tsv": (len(task.test), lambda path: write_examples(path, task.test, columns=task.columns)),
+        "seeds.txt": (len(task.seeds), lambda path: write_grammar(path, task.seeds)),
+        "output.cfg": (len(grammar.productions) if grammar else 0, lambda path: grammar and grammar.write(path)),
+    }
+    sizes: dict[str, int] = {}
+    checksums: dict[str, str] = {}
+    (folder / "card.json").unlink(missing_ok=True)
+    for name, (size, write) in files.items():
+        (folder / name).unlink(missing_ok=True)
+        if size:
+            write(folder / name)
+            sizes[name] = size
+            checksums[name] = hashlib.sha256((folder / name).read_bytes()).hexdigest()
+    full_card = {
+        **card,
+        "origin": task.origin,
+        "licence": task.licence,
+        "sizes": sizes,
+        "sha256": checksums,
+        "notes": task.notes,
+        "csl_version": __version__,
+    }
+    write_json(folder / "card.json", full_card)
+    return full_card
