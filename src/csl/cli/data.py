@@ -1,5 +1,227 @@
 """`csl data …`: the benchmark data sets and split makers."""
 
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
 import typer
 
+from csl.datasets.programs import DEFAULT_ENTITIES
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from csl.datasets.divergence import Divergence
+
 app = typer.Typer(help="Prepare benchmark data sets, and split your own.", no_args_is_help=True)
+
+Name = Annotated[str, typer.Argument(help="Name of the data set; `csl data list` shows them.")]
+Out = Annotated[Path, typer.Option("--out", help="Folder to write to; made if it is not there.")]
+Entities = Annotated[
+    str, typer.Option(help="Regular expression for output tokens that are entities; text in double quotes always is.")
+]
+InputField = Annotated[str, typer.Option(help="JSON lines: the field with the input.")]
+OutputField = Annotated[str, typer.Option(help="JSON lines: the field with the output.")]
+
+
+class By(StrEnum):
+    """The kinds of split."""
+
+    RANDOM = "random"
+    LENGTH = "length"
+    TEMPLATE = "template"
+    TMCD = "tmcd"
+
+
+class Side(StrEnum):
+    """The sides of an example."""
+
+    INPUT = "input"
+    OUTPUT = "output"
+
+
+@app.command("list")
+def list_() -> None:
+    """Show the data sets, their splits, and their sizes in the paper."""
+    from rich.table import Table
+
+    from csl.datasets.registry import DATA_SETS
+
+    table = Table("data set", "split", "licence", "--source", title="Sizes are those of the paper's table")
+    for column in ("train", "dev", "test"):
+        table.add_column(column, justify="right")
+    for known in DATA_SETS.values():
+        for split in known.splits:
+            sizes = known.published_sizes.get(split, ("", "", ""))
+            source = "not needed" if split in known.generated else "needed"
+            table.add_row(known.name, split, known.licence, source, *(size or "-" for size in sizes))
+        table.add_section()
+    _console().print(table)
+    _console().print("The first split of a data set is the default of `csl data prepare`.")
+
+
+@app.command()
+def prepare(
+    name: Name,
+    out: Out,
+    source: Annotated[Path | None, typer.Option(help="Folder with the original files, as published.")] = None,
+    split: Annotated[str | None, typer.Option(help="Name of the split; the first one if not given.")] = None,
+) -> None:
+    """Write a data set as the paper uses it: examples, seed rules, output CFG and a card."""
+    from csl.datasets.registry import data_set, write_task
+
+    known = data_set(name)
+    split = known.splits[0] if split is None else split
+    task = known.prepare(source, split)
+    _make_folder(out)
+    card = write_task(task, out, name=name, split=split)
+    _console().print(f"{name}, split {split}")
+    _print_files(card["sizes"], out)
+    for note in task.notes:
+        _console().print(f"note: {note}")
+
+
+@app.command("fetch")
+def fetch_(name: Name, out: Out) -> None:
+    """Download the original files of a data set from their home, and check them."""
+    from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TransferSpeedColumn
+
+    from csl.datasets.fetch import fetch, home_of
+    from csl.datasets.registry import data_set
+
+    home = home_of(data_set(name).name)
+    _make_folder(out)
+    console = _console(stderr=True)
+    columns = TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn()
+    bars: dict[str, TaskID] = {}
+    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
+
+        def show(file: str, done: int, size: int) -> None:
+            if file not in bars:
+                bars[file] = progress.add_task(file, total=size)
+            progress.update(bars[file], completed=done)
+
+        paths = fetch(home, out, show)
+    for path in paths:
+        _console().print(f"{path}: size and SHA-256 are right")
+    if home.by_hand:
+        _console().print(f"note: {home.by_hand}")
+
+
+@app.command()
+def split(
+    file: Annotated[Path, typer.Argument(help="Examples: TSV or JSON lines, plain or .gz.")],
+    by: Annotated[
+        By,
+        typer.Option(help="How to split: see docs/splits.md for what each kind tests."),
+    ],
+    out: Out,
+    train_share: Annotated[float, typer.Option(help="Share of the examples to train on.", min=0, max=1)] = 0.5,
+    sizes: Annotated[
+        str | None, typer.Option(help="Numbers instead of a share: TRAIN,TEST or TRAIN,DEV,TEST (dev is drawn).")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of all random choices.", min=0)] = 0,
+    length_of: Annotated[Side, typer.Option(help="Length split: the side whose tokens are counted.")] = Side.OUTPUT,
+    min_count: Annotated[
+        int, typer.Option(help="TMCD split: training examples that each atom of the test set must occur in.", min=0)
+    ] = 2,
+    entities: Entities = DEFAULT_ENTITIES,
+    input_field: InputField = "input",
+    output_field: OutputField = "output",
+) -> None:
+    """Split examples into train and test (and dev), and measure the divergence of the split."""
+    from dataclasses import asdict
+
+    from csl.data import read_examples
+    from csl.datasets.divergence import divergence, profiles
+    from csl.datasets.programs import entity_pattern
+    from csl.datasets.registry import write_task
+    from csl.datasets.splits import Sizes, length_split, random_split, template_split, tmcd_split
+    from csl.datasets.task import Task
+    from csl.errors import InputError
+
+    pattern = entity_pattern(entities)
+    examples = list(read_examples(file, source_field=input_field, target_field=output_field))
+    wanted = Sizes.parse(sizes, len(examples)) if sizes else Sizes(round(train_share * len(examples)))
+    try:
+        counted = profiles(examples, pattern, file)
+    except InputError as error:
+        if by == By.TMCD:
+            raise
+        counted = []
+        _console(stderr=True).print(f"divergence is not measured: {error}")
+    match by:
+        case By.RANDOM:
+            made = random_split(len(examples), wanted.train, seed)
+        case By.LENGTH:
+            lengths = [len(e.source if length_of == Side.INPUT else e.target) for e in examples]
+            made = length_split(lengths, wanted.train, seed)
+        case By.TEMPLATE:
+            made = template_split(examples, wanted.train, seed, pattern)
+        case By.TMCD:
+            made = tmcd_split(counted, wanted.train, seed, min_count)
+    measured = divergence([counted[i] for i in made.train], [counted[i] for i in made.test]) if counted else None
+    made = made.with_dev(wanted.dev, seed)
+    train, dev, test = ([examples[i] for i in side] for side in (made.train, made.dev, made.test))
+    _make_folder(out)
+    task = Task(train, dev, test, origin=file.name)
+    card = write_task(task, out, name=file.name, split=by.value, seed=seed, divergence=measured and asdict(measured))
+    _print_files(card["sizes"], out)
+    if measured:
+        _print_divergence(measured)
+
+
+@app.command("divergence")
+def divergence_(
+    train: Annotated[Path, typer.Argument(help="Training examples: TSV or JSON lines, plain or .gz.")],
+    test: Annotated[Path, typer.Argument(help="Test examples, in any of these formats.")],
+    entities: Entities = DEFAULT_ENTITIES,
+    input_field: InputField = "input",
+    output_field: OutputField = "output",
+) -> None:
+    """Measure atom and compound divergence between the outputs of two files."""
+    from csl.data import read_examples
+    from csl.datasets.divergence import divergence, profiles
+    from csl.datasets.programs import entity_pattern
+
+    pattern = entity_pattern(entities)
+    counted = (
+        profiles(list(read_examples(file, source_field=input_field, target_field=output_field)), pattern, file)
+        for file in (train, test)
+    )
+    _print_divergence(divergence(*counted))
+
+
+def _console(stderr: bool = False) -> "Console":
+    from rich.console import Console
+
+    return Console(stderr=stderr, soft_wrap=True, markup=False, highlight=False, emoji=False)
+
+
+def _make_folder(folder: Path) -> None:
+    from csl.errors import InputError
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot be made a folder to write to: {error.strerror}", folder) from error
+
+
+def _print_files(sizes: dict[str, int], folder: Path) -> None:
+    units = {"seeds.txt": "seed rules", "output.cfg": "productions"}
+    for name, size in sizes.items():
+        _console().print(f"{folder / name}: {size:,} {units.get(name, 'examples')}")
+    _console().print(f"{folder / 'card.json'}: origin, licence, sizes, checksums")
+
+
+def _print_divergence(measured: "Divergence") -> None:
+    unseen = measured.unseen_atoms
+    shown = ", ".join(unseen[:10]) + (", …" if len(unseen) > 10 else "")
+    for line in (
+        f"atom divergence: {measured.atom:.4f}",
+        f"compound divergence: {measured.compound:.4f}",
+        f"test atoms that training lacks: {len(unseen)}{' (' + shown + ')' if unseen else ''}",
+        f"fewest training examples with an atom of the test set: {measured.rarest_atom}",
+        f"test compounds that training lacks: {measured.unseen_compounds} of {measured.test_compounds}",
+    ):
+        _console().print(line)

@@ -17,8 +17,10 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
 from typing import TypeVar
 
+from csl.data import Example
 from csl.datasets.programs import Term, abstract, parse
 from csl.errors import InputError
 
@@ -49,14 +51,21 @@ class Divergence:
     test_compounds: int  # distinct ones
 
 
+def profiles(examples: Sequence[Example], entities: re.Pattern[str], path: Path | None = None) -> list[Profile]:
+    """Count atoms and compounds in the outputs of examples; an output that cannot be read is an error."""
+    found = []
+    for number, example in enumerate(examples, start=1):
+        try:
+            found.append(profile(example.target, entities))
+        except ValueError as error:
+            message = f"output {number}: {error}; to count atoms and compounds, brackets have to match"
+            raise InputError(message, path) from error
+    return found
+
+
 def profile(tokens: Sequence[str], entities: re.Pattern[str]) -> Profile:
-    """Count the atoms and compounds of one program."""
-    try:
-        terms = parse(abstract(tokens, entities))
-    except ValueError as error:
-        program = " ".join(tokens)
-        shown = program if len(program) <= 80 else program[:79] + "…"
-        raise InputError(f"{error} in the output {shown!r}; atoms and compounds need matching brackets") from error
+    """Count the atoms and compounds of one program; ValueError if its brackets do not match."""
+    terms = parse(abstract(tokens, entities))
     found = Profile(Counter(), Counter())
     waiting: list[tuple[str, str, list[Term]]] = [("", "", terms)]  # an atom, a slot of it, the terms that fill it
     while waiting:
@@ -76,7 +85,7 @@ def chernoff(p: Counter[K], q: Counter[K], alpha: float) -> float:
     p_total, q_total = p.total(), q.total()
     if not p_total or not q_total:
         return float(p_total == q_total)
-    return sum((p[k] / p_total) ** alpha * (q[k] / q_total) ** (1 - alpha) for k in q if k in p)
+    return float(sum((p[k] / p_total) ** alpha * (q[k] / q_total) ** (1 - alpha) for k in q if k in p))
 
 
 def divergence(train: Iterable[Profile], test: Iterable[Profile]) -> Divergence:

@@ -63,8 +63,8 @@ HOMES = {
     "geoquery": Home(
         "",
         (),
-        by_hand="take corpus.xml (folder data/geo-funql) from https://www.cs.utexas.edu/~ml/wasp/ and geobase from "
-        "https://www.cs.utexas.edu/~ml/nldata/geoquery.html, put both into one folder and name it with --source",
+        by_hand="take corpus.xml with FunQL from https://www.cs.utexas.edu/~ml/wasp/ and geobase from "
+        "https://www.cs.utexas.edu/~ml/nldata/geoquery.html; docs/datasets/geoquery.md lists all files it takes",
     ),
     "smcalflow-cs": Home(
         "",
@@ -76,14 +76,18 @@ HOMES = {
 HOMES["smcalflow-cs-tenth"] = HOMES["smcalflow-cs"]
 
 
-def fetch(name: str, folder: Path, *, home: Home | None = None, progress: Progress | None = None) -> list[Path]:
-    """Download the files of a data set into a folder; files that are there already and right are left alone.
-
-    `home` takes the place of the known one, for mirrors. A file that is not what it should be is not written.
-    """
-    home = home or HOMES[name]
+def home_of(name: str) -> Home:
+    """Look up where a data set comes from; one that cannot be fetched is an error that says what to do instead."""
+    home = HOMES[name]
     if not home.files:
-        raise InputError(f"{name} cannot be fetched, as no file of it with a known checksum is online; {home.by_hand}")
+        raise InputError(
+            f"{name} cannot be fetched: no single file of it with a known checksum is online; {home.by_hand}"
+        )
+    return home
+
+
+def fetch(home: Home, folder: Path, progress: Progress | None = None) -> list[Path]:
+    """Download files into a folder; one that is there already and right is left alone, a wrong one is not written."""
     return [_fetch_file(home.base_url + file.path, file, folder, progress or _silent) for file in home.files]
 
 

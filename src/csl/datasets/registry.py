@@ -19,7 +19,9 @@ from csl.datasets.task import Task
 from csl.errors import InputError
 from csl.grammar.notation import write_grammar
 
-Sizes = tuple[int, int | None, int]  # train, dev, test
+FILES = ("train.tsv", "dev.tsv", "test.tsv", "seeds.txt", "output.cfg")
+
+Sizes = tuple[str, str, str]  # train, dev, test as the paper prints them, "" where it has none
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +31,8 @@ class DataSet:
     name: str
     module: str
     licence: str
-    needs_source: bool
     published_sizes: Mapping[str, Sizes]  # the paper's table of sizes, by split
+    generated: frozenset[str] = frozenset()  # splits that need no original files
     prepare_function: str = "prepare"
     splits_constant: str = "SPLITS"
 
@@ -43,10 +45,10 @@ class DataSet:
         """Make a task of the original files in the folder `source`."""
         if split not in self.splits:
             raise InputError(f"{self.name} has no split {split!r}; {_nearest(split, self.splits)}")
-        if source is None and self.needs_source:
+        if source is None and split not in self.generated:
             raise InputError(
-                f"{self.name} is made from its original files: name their folder with --source, "
-                f"or try `csl data fetch {self.name} --out DIR`"
+                f"{self.name}, split {split}, is made from original files: name their folder with --source; "
+                f"`csl data fetch {self.name} --out DIR` gets them or says where they are"
             )
         if source is not None and not source.is_dir():
             raise InputError("is not a folder; --source names the folder with the original files", source)
@@ -63,55 +65,51 @@ DATA_SETS = {
             "scan",
             "csl.datasets.scan",
             licence="BSD",
-            needs_source=False,
             published_sizes={
-                "jump": (14670, None, 7706),
-                "turn_left": (21890, None, 1208),
-                "length": (11990, None, 3920),
-                "mcd1": (8365, 1046, 1045),
-                "mcd2": (8365, 1046, 1045),
-                "mcd3": (8365, 1046, 1045),
+                "jump": ("14670", "", "7706"),
+                "turn_left": ("21890", "", "1208"),
+                "length": ("11990", "", "3920"),
+                "mcd1": ("8365", "1046", "1045"),
+                "mcd2": ("8365", "1046", "1045"),
+                "mcd3": ("8365", "1046", "1045"),
             },
+            generated=frozenset(("jump", "turn_left", "length")),
         ),
         DataSet(
             "cogs",
             "csl.datasets.cogs",
             licence="MIT",
-            needs_source=True,
-            published_sizes={"gen": (24000, 12000, 12000)},
+            published_sizes={"gen": ("24K", "12K", "12K")},
         ),
         DataSet(
             "geoquery",
             "csl.datasets.geoquery",
             licence="GPL-2.0",
-            needs_source=True,
             published_sizes={
-                "standard": (600, None, 280),
-                "template_1": (438, 110, 332),
-                "template_2": (439, 110, 331),
-                "template_3": (440, 110, 330),
-                "tmcd_1": (440, 110, 330),
-                "tmcd_2": (440, 110, 330),
-                "tmcd_3": (440, 110, 330),
-                "length": (440, 110, 330),
+                "standard": ("600", "", "280"),
+                "template_1": ("438", "110", "332"),
+                "template_2": ("439", "110", "331"),
+                "template_3": ("440", "110", "330"),
+                "tmcd_1": ("440", "110", "330"),
+                "tmcd_2": ("440", "110", "330"),
+                "tmcd_3": ("440", "110", "330"),
+                "length": ("440", "110", "330"),
             },
         ),
         DataSet(
             "smcalflow-cs",
             "csl.datasets.smcalflow",
             licence=_SMCALFLOW_LICENCE,
-            needs_source=True,
             published_sizes={
-                "8": (25412, 1324, 1325),
-                "16": (25420, 1324, 1325),
-                "32": (25436, 1324, 1325),
+                "8": ("25412", "1324", "1325"),
+                "16": ("25420", "1324", "1325"),
+                "32": ("25436", "1324", "1325"),
             },
         ),
         DataSet(
             "smcalflow-cs-tenth",
             "csl.datasets.smcalflow",
             licence=_SMCALFLOW_LICENCE,
-            needs_source=True,
             published_sizes={},
             prepare_function="prepare_tenth",
             splits_constant="SPLITS_TENTH",
@@ -137,19 +135,19 @@ def write_task(task: Task, folder: Path, **card: Any) -> dict[str, Any]:
 
     The same task gives the same bytes. Files of an earlier task that this one does not have are removed.
     """
-    grammar = task.output_cfg
     files: dict[str, tuple[int, Callable[[Path], object]]] = {
         "train.tsv": (len(task.train), lambda path: write_examples(path, task.train, columns=task.columns)),
         "dev.tsv": (len(task.dev), lambda path: write_examples(path, task.dev, columns=task.columns)),
         "test.tsv": (len(task.test), lambda path: write_examples(path, task.test, columns=task.columns)),
         "seeds.txt": (len(task.seeds), lambda path: write_grammar(path, task.seeds)),
-        "output.cfg": (len(grammar.productions) if grammar else 0, lambda path: grammar and grammar.write(path)),
     }
+    if task.output_cfg:
+        files["output.cfg"] = (len(task.output_cfg.productions), task.output_cfg.write)
+    for name in ("card.json", *FILES):
+        (folder / name).unlink(missing_ok=True)
     sizes: dict[str, int] = {}
     checksums: dict[str, str] = {}
-    (folder / "card.json").unlink(missing_ok=True)
     for name, (size, write) in files.items():
-        (folder / name).unlink(missing_ok=True)
         if size:
             write(folder / name)
             sizes[name] = size

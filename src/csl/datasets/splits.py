@@ -6,8 +6,7 @@ Each gives positions of examples, and the same examples, size and seed give the 
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from enum import StrEnum
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -18,21 +17,13 @@ from csl.datasets.tmcd import tmcd_training
 from csl.errors import InputError
 
 
-class Kind(StrEnum):
-    """The kinds of split, as named on the command line."""
-
-    RANDOM = "random"
-    LENGTH = "length"
-    TEMPLATE = "template"
-    TMCD = "tmcd"
-
-
 @dataclass(frozen=True, slots=True)
 class Split:
     """Positions of the examples on each side, ascending."""
 
     train: list[int]
     test: list[int]
+    dev: list[int] = field(default_factory=list)
 
     @classmethod
     def of(cls, train: Iterable[int], total: int) -> "Split":
@@ -44,6 +35,34 @@ class Split:
                 "ask for another size"
             )
         return cls(sorted(chosen), [i for i in range(total) if i not in chosen])
+
+    def with_dev(self, n_dev: int, seed: int) -> "Split":
+        """Draw a dev set from the test set, as the paper does for GeoQuery."""
+        if not 0 <= n_dev < len(self.test):
+            raise InputError(f"a dev set of {n_dev} leaves no test set: there are {len(self.test)} examples for both")
+        drawn = np.random.default_rng(seed).permutation(self.test).tolist()
+        return Split(self.train, sorted(drawn[n_dev:]), sorted(drawn[:n_dev]))
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """How many examples to train on, and how many of the others to set aside as a dev set."""
+
+    train: int
+    dev: int = 0
+
+    @classmethod
+    def parse(cls, text: str, total: int) -> "Sizes":
+        """Read `TRAIN,TEST` or `TRAIN,DEV,TEST`, which must add up to the number of examples."""
+        try:
+            numbers = [int(part) for part in text.split(",")]
+        except ValueError:
+            numbers = []
+        if len(numbers) not in (2, 3) or min(numbers) < 0:
+            raise InputError(f"sizes {text!r} are not of the form TRAIN,TEST or TRAIN,DEV,TEST")
+        if sum(numbers) != total:
+            raise InputError(f"sizes {text} add up to {sum(numbers)}, but there are {total} examples")
+        return cls(numbers[0], numbers[1] if len(numbers) == 3 else 0)
 
 
 def random_split(total: int, n_train: int, seed: int) -> Split:

@@ -109,7 +109,8 @@ class Search:
             changed = self._term(self.train_compounds[columns] + counts, columns) - self._terms[columns]
             overlap, in_train = overlap + changed.sum(axis=1), in_train + counts.sum(axis=1)
         scale = in_train**COMPOUND_ALPHA * (self.all_compounds.sum() - in_train) ** (1 - COMPOUND_ALPHA)
-        return 1 - np.divide(overlap, scale, out=np.ones_like(overlap), where=scale > 0)
+        shared: Floats = np.divide(overlap, scale, out=np.ones_like(overlap), where=scale > 0)
+        return 1 - shared
 
     def candidates(self, rng: np.random.Generator) -> Ints:
         """Give groups in the test set that bring every atom training is short of, as it stands."""
