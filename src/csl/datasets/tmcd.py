@@ -109,6 +109,7 @@ class Search:
             changed = self._term(self.train_compounds[columns] + counts, columns) - self._terms[columns]
             overlap, in_train = overlap + changed.sum(axis=1), in_train + counts.sum(axis=1)
         scale = in_train**COMPOUND_ALPHA * (self.all_compounds.sum() - in_train) ** (1 - COMPOUND_ALPHA)
+        # Where one side has no compounds at all, nothing is compared: that is no divergence to strive for.
         shared: Floats = np.divide(overlap, scale, out=np.ones_like(overlap), where=scale > 0)
         return 1 - shared
 
