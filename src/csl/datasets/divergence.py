@@ -95,8 +95,8 @@ def divergence(train: Iterable[Profile], test: Iterable[Profile]) -> Divergence:
     train_compounds, test_compounds = _total(p.compounds for p in train), _total(p.compounds for p in test)
     seen_in = Counter(atom for p in train for atom in p.atoms)
     return Divergence(
-        atom=1 - chernoff(train_atoms, test_atoms, ATOM_ALPHA),
-        compound=1 - chernoff(train_compounds, test_compounds, COMPOUND_ALPHA),
+        atom=max(0.0, 1 - chernoff(train_atoms, test_atoms, ATOM_ALPHA)),  # rounding can take the sum over 1
+        compound=max(0.0, 1 - chernoff(train_compounds, test_compounds, COMPOUND_ALPHA)),
         unseen_atoms=tuple(sorted(test_atoms.keys() - train_atoms.keys())),
         rarest_atom=min((seen_in[atom] for atom in test_atoms), default=0),
         unseen_compounds=len(test_compounds.keys() - train_compounds.keys()),
