@@ -172,7 +172,8 @@ def _chart(cfg: CompiledCfg, symbols: IntArray, slots: IntArray) -> Any:
     assignments = Assignments([nothing], Dict.empty(_TRIPLE, types.int64))
     agenda = Agenda([nothing], np.full(n + 1, NONE, np.int64))
     items = Items([nothing], np.full((n, cfg.n_categories), NONE, np.int64))
-    whole = [(np.int64(0), np.int64(0)) for _ in range(0)]
+    whole = [(np.int64(0), np.int64(0))]
+    whole.clear()  # an empty typed list; not a comprehension, beside which numba 0.68 drops stores to agenda.first[…]
     seen, seen_tracked = np.zeros(n_nodes + cfg.n_categories, np.int64), {np.int64(0)}
     cell = 0
     for start in range(n - 1, -1, -1):

@@ -17,8 +17,8 @@ class CompiledCfg(NamedTuple):
     """A CFG with categories 0, 1, …; node 0 of the trie is its top.
 
     The edges of node v are `edges[v]` … `edges[v + 1] - 1`, sorted by symbol. A category c is the symbol -1 - c, so
-    categories come before terminals; the terminals begin at `terminals[v]`. The productions whose right-hand side ends at
-    v have the left-hand sides `lhs[ends[v]:ends[v + 1]]`.
+    categories come before terminals; the terminals begin at `terminals[v]`. The productions whose right-hand side ends
+    at v have the left-hand sides `lhs[ends[v]:ends[v + 1]]`.
     """
 
     edges: IntArray
