@@ -47,13 +47,13 @@ def list_() -> None:
 
     from csl.datasets.registry import DATA_SETS
 
-    table = Table("data set", "split", "licence", "--source", title="Sizes are those of the paper's table")
+    table = Table("data set", "split", "licence", "--source", title="Sizes as in the paper", show_edge=False)
     for column in ("train", "dev", "test"):
         table.add_column(column, justify="right")
     for known in DATA_SETS.values():
         for split in known.splits:
             sizes = known.published_sizes.get(split, ("", "", ""))
-            source = "not needed" if split in known.generated else "needed"
+            source = "no" if split in known.generated else "needed"
             table.add_row(known.name, split, known.licence, source, *(size or "-" for size in sizes))
         table.add_section()
     _console().print(table)

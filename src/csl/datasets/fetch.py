@@ -69,8 +69,8 @@ HOMES = {
     "smcalflow-cs": Home(
         "",
         (),
-        by_hand="take the archive that https://github.com/microsoft/compositional-generalization-span-level-attention "
-        "points to, unpack it and name its folder data/smcalflow_cs with --source",
+        by_hand="get the archive that https://github.com/microsoft/compositional-generalization-span-level-attention "
+        "points to; docs/datasets says which of its files to put into one folder for --source",
     ),
 }
 HOMES["smcalflow-cs-tenth"] = HOMES["smcalflow-cs"]

@@ -56,7 +56,7 @@ class DataSet:
         return task
 
 
-_SMCALFLOW_LICENCE = "CC BY-SA 4.0"
+_SMCALFLOW_LICENCE = "CC-BY-SA-4.0"
 
 DATA_SETS = {
     data_set.name: data_set
