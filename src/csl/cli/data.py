@@ -47,7 +47,7 @@ def list_() -> None:
 
     from csl.datasets.registry import DATA_SETS
 
-    table = Table("data set", "split", "licence", "--source", title="Sizes as in the paper", show_edge=False)
+    table = Table("data set", "split", "licence", "source", title="Sizes as in the paper", show_edge=False)
     for column in ("train", "dev", "test"):
         table.add_column(column, justify="right")
     for known in DATA_SETS.values():
@@ -57,7 +57,7 @@ def list_() -> None:
             table.add_row(known.name, split, known.licence, source, *(size or "-" for size in sizes))
         table.add_section()
     _console().print(table)
-    _console().print("The first split of a data set is the default of `csl data prepare`.")
+    _console().print("The first split of a data set is the default. A source that is needed is named with --source.")
 
 
 @app.command()
