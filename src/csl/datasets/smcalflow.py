@@ -1,0 +1,187 @@
+"""SMCalFlow-CS: requests to a calendar assistant and their Lispress programs (appendix, "SMCalFlow-CS").
+
+Two data sets of one form. `prepare` makes the official n-shot splits of Yin et al. 2021 from the official files and
+lists of example ids. `prepare_tenth` makes splits of the same kind from a public tenth of the training data; its
+numbers cannot be compared with published ones. A few seconds for the full set.
+"""
+
+import json
+import random
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from csl.data import Example
+from csl.data.files import read_lines
+from csl.datasets.lispress import WHOLE, Literal, literals_of, parse_program, tokenise, tokenise_sentence
+from csl.datasets.lispress_cfg import output_cfg
+from csl.datasets.task import Task
+from csl.errors import InputError
+from csl.grammar import Rule, parse_rule
+
+SPLITS = SPLITS_TENTH = ("8", "16", "32")
+SIZES = {"8": (25412, 1324, 1325), "16": (25420, 1324, 1325), "32": (25436, 1324, 1325)}
+"""Train, dev and test in the paper's table of data set sizes."""
+
+SINGLE, CROSS = "single", "cross"
+
+FREE_TEXT = frozenset({"String", "PersonName", "LocationKeyphrase"})
+"""Literals that hold words of the sentence; the other types name members of a fixed list (`DayOfWeek`, `Month`)."""
+
+_BY_NAME = (
+    "Execute :intension ( refer ( extensionConstraint ( RecipientWithNameLike "
+    ":constraint ( Constraint[Recipient] ) :name # ( NT_1 ) ) ) )"
+)
+HALLUCINATIONS = tuple(
+    parse_rule(f"NT_1 ### {target}")
+    for target in (
+        "AttendeeListHasPeople :people ( NT_1 )",
+        "AttendeeListHasRecipient :recipient ( NT_1 )",
+        _BY_NAME,
+        f"AttendeeListHasRecipient :recipient ( {_BY_NAME} )",
+        "Constraint[DateTime] :date ( ?= ( NextDOW :dow # ( NT_1 ) ) )",
+    )
+)
+"""Seed rules that wrap a program fragment which no word of the sentence stands for."""
+
+
+def prepare(source: Path | None, split: str) -> Task:
+    """Prepare an official split from `train.jsonl`, `valid.jsonl`, `test.jsonl` and `split_numN.json`."""
+    files = ("train.jsonl", "valid.jsonl", "test.jsonl", f"split_num{split}.json")
+    folder = _folder(source, files, remedy="; smcalflow-cs-tenth needs only train_partial.jsonl and valid.jsonl")
+    ids_file = folder / files[-1]
+    ids = _read_ids(ids_file)
+    examples: dict[str, Example] = {}
+    for name in files[:-1]:
+        examples.update(read_turns(folder / name))
+    missing = [i for part in ids.values() for i in part if i not in examples]
+    if missing:
+        raise InputError(
+            f"{len(missing)} examples are in none of the .jsonl files, the first is {missing[0]}", ids_file
+        )
+    parts = {name: [examples[i] for i in part] for name, part in ids.items()}
+    train = [e for e in parts["train"] if copies_its_literals(e)]
+    dev, test = parts["valid_s"] + parts["valid"], parts["test_s"] + parts["test"]
+    notes = [_filter_note(len(parts["train"]) - len(train))]
+    if (len(train), len(dev), len(test)) != SIZES[split]:
+        sizes = f"{len(train)}, {len(dev)} and {len(test)}"
+        notes.append(f"train, dev and test have {sizes} examples; the paper's table says {SIZES[split]}")
+    return _task(train, dev, test, notes)
+
+
+def prepare_tenth(source: Path | None, split: str) -> Task:
+    """Prepare a split of the same kind from `train_partial.jsonl` and `valid.jsonl`.
+
+    Training has the single-domain examples of the former and n cross-domain examples of the latter, drawn with a fixed
+    seed such that more shots include the fewer. The rest of `valid.jsonl` is the test set.
+    """
+    folder = _folder(source, ("train_partial.jsonl", "valid.jsonl"))
+    valid = list(read_turns(folder / "valid.jsonl").values())
+    single = [e for e in read_turns(folder / "train_partial.jsonl").values() if e.meta["category"] == SINGLE]
+    kept = [e for e in single if copies_its_literals(e)]
+    pool = [i for i, e in enumerate(valid) if e.meta["category"] == CROSS and copies_its_literals(e)]
+    random.Random(0).shuffle(pool)
+    shots = pool[: int(split)]
+    test = [e for i, e in enumerate(valid) if i not in set(shots)]
+    notes = [
+        _filter_note(len(single) - len(kept)),
+        f"{len(shots)} cross-domain examples of the official dev set are in train, the rest of that set is test",
+        "made from a tenth of the training data: figures cannot be compared with published ones",
+    ]
+    return _task(kept + [valid[i] for i in shots], [], test, notes)
+
+
+def _task(train: list[Example], dev: list[Example], test: list[Example], notes: list[str]) -> Task:
+    return Task(
+        train=train,
+        dev=dev,
+        test=test,
+        seeds=[*copy_seeds(train), *HALLUCINATIONS],
+        output_cfg=output_cfg(e.target for e in train),
+        columns=("category",),
+        origin="SMCalFlow, Microsoft Semantic Machines (Andreas et al. 2020); splits of Yin et al. 2021",
+        licence="CC-BY-SA-4.0",
+        notes=notes,
+    )
+
+
+def read_turns(path: Path) -> dict[str, Example]:
+    """Read the turns of a JSON lines file as examples, by their ids `dialogue_id.turn_index`."""
+    examples = {}
+    for number, line in read_lines(path):
+        if line.strip():
+            try:
+                turn = json.loads(line)
+                example = Example(
+                    tokenise_sentence(turn["utterance"]), tokenise(turn["plan"]), {"category": _category(turn)}
+                )
+                parse_program(example.target)
+                examples[f"{turn['dialogue_id']}.{turn['turn_index']}"] = example
+            except (KeyError, TypeError, AttributeError) as error:
+                needed = "dialogue_id, turn_index, utterance and plan"
+                raise InputError(f"expected a JSON object with {needed} on each line", path, number) from error
+            except ValueError as error:
+                raise InputError(str(error), path, number) from error
+            if not example.source:
+                raise InputError("the utterance is empty", path, number)
+    return examples
+
+
+def _category(turn: Mapping[str, Any]) -> str:
+    """Tell the domain: by tags where the turn has them, else by whether it is in the zero-shot training set."""
+    cross = "events_with_orgchart" in turn["tags"] if "tags" in turn else 0 not in turn["in_num"]
+    return CROSS if cross else SINGLE
+
+
+def copies_its_literals(example: Example) -> bool:
+    """Whether the words of every free-text literal stand in the sentence, whatever their case and spacing."""
+    sentence = "".join(example.source).lower()
+    literals = (v for v in literals_of(parse_program(example.target)) if v.head in FREE_TEXT)
+    return all("".join(literal.tokens).replace(WHOLE, "").lower() in sentence for literal in literals)
+
+
+def copy_seeds(train: Iterable[Example]) -> list[Rule]:
+    """Make the seed rules for literals that are copied: ⟨sales meeting, String " sales meeting "⟩, ⟨30, Number 30⟩.
+
+    The target is all that stands between the literal's brackets, which is what a nonterminal of this task stands for.
+    """
+    rules = {
+        Rule(copied, literal.symbols): None
+        for example in train
+        for literal in literals_of(parse_program(example.target))
+        if (copied := _copied(literal, example.source))
+    }
+    return sorted(rules, key=str)
+
+
+def _copied(literal: Literal, sentence: tuple[str, ...]) -> tuple[str, ...] | None:
+    """Return the tokens of the sentence that the literal repeats; the number 30.0 repeats 30."""
+    if literal.head in FREE_TEXT:
+        n = len(literal.tokens)
+        found = any(sentence[i : i + n] == literal.tokens for i in range(len(sentence) - n + 1))
+        return literal.tokens if n and found else None
+    if literal.head == "Number":
+        number = literal.tokens[0]
+        return next(((t,) for t in (number, number.removesuffix(".0")) if t in sentence), None)
+    return None
+
+
+def _read_ids(path: Path) -> dict[str, list[str]]:
+    try:
+        ids = json.loads("\n".join(line for _, line in read_lines(path)))
+        return {part: [str(i) for i in ids[part]] for part in ("train", "valid_s", "valid", "test_s", "test")}
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError("expected lists of ids under train, valid_s, valid, test_s and test", path) from error
+
+
+def _folder(source: Path | None, files: Iterable[str], remedy: str = "") -> Path:
+    if source is None:
+        raise InputError("SMCalFlow-CS needs its original files; name the folder that holds valid.jsonl with --source")
+    for name in files:
+        if not (source / name).is_file():
+            raise InputError(f"file not found; it must be in the folder given as source{remedy}", source / name)
+    return source
+
+
+def _filter_note(count: int) -> str:
+    return f"{count} training examples were left out because a string literal is not in the input (paper: 22)"

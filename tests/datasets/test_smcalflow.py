@@ -1,0 +1,284 @@
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from csl.data import Example
+from csl.datasets import smcalflow
+from csl.datasets.lispress import (
+    WHOLE,
+    Call,
+    Literal,
+    detokenise,
+    literals_of,
+    parse_program,
+    split_word,
+    tokenise,
+    tokenise_sentence,
+)
+from csl.datasets.lispress_cfg import output_cfg
+from csl.datasets.task import Task
+from csl.errors import InputError
+
+BY_NAME = "Execute :intension ( refer ( extensionConstraint ( RecipientWithNameLike :name # ( PersonName ' {} ' ) ) ) )"
+EVENT = "( Yield :output ( Create :event ( Constraint[Event] {} ) ) )"
+
+
+def program(text: str) -> str:
+    return text.replace("'", '"')
+
+
+PROGRAMS = [
+    program(text)
+    for text in (
+        "( Yield :output ( FindManager :recipient ( toRecipient ( CurrentUser ) ) ) )",
+        f"( Yield :output ( FindManager :recipient ( {BY_NAME.format('Ann')} ) ) )",
+        EVENT.format(
+            f"Constraint[Event] :attendees ( AttendeeListHasRecipient :recipient ( {BY_NAME.format('Bo Li')} ) )"
+        ),
+        EVENT.format(
+            "Constraint[Event] :attendees ( andConstraint ( Me ) ( You ) ) :subject ( ?= # ( String ' a talk ' ) )"
+        ),
+        EVENT.format(":start ( ?= ( Tomorrow ) ) :subject ( ?= # ( String ' tea ' ) )"),
+        EVENT.format(":attendees ( Me ) :start ( Constraint[DateTime] :date ( NextWeek ) )"),
+    )
+]
+
+
+@pytest.fixture(scope="session")
+def tenth(shared_data: Path) -> Task:
+    return smcalflow.prepare_tenth(shared_data / "smcalflow_cs", "8")
+
+
+def turns(shared_data: Path) -> list[dict[str, Any]]:
+    folder = shared_data / "smcalflow_cs"
+    return [
+        json.loads(line)
+        for name in ("valid.jsonl", "train_partial.jsonl")
+        for line in (folder / name).open(encoding="utf-8")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("word", "pieces"),
+    [
+        ("co-worker", "co - worker"),
+        ("doctor's", "doctor 's"),
+        ("don't", "do n't"),
+        ("50th", "50 th"),
+        ("#Party", "# Party"),
+        ("up-all-nighter!", "up - all - nighter !"),
+        ("Schemel's,", "Schemel 's ,"),
+        ("D&D", "D&D"),
+        ("10,000", "10,000"),
+        ("-", "-"),
+    ],
+)
+def test_words_split_at_clitics_and_punctuation(word: str, pieces: str) -> None:
+    assert split_word(word) == pieces.split()
+
+
+def test_a_literal_becomes_a_sequence_of_the_tokens_of_the_sentence() -> None:
+    sentence = tokenise_sentence("schedule Ann 's co - worker sync on the 8 th")
+    literal = tokenise('# ( String " Ann\'s co-worker sync " )')[4:-2]
+    assert literal == sentence[1:7]
+
+
+@pytest.mark.parametrize("text", ["co - worker", "8 th grade", "Mr.X", "what ?", "▁ x", "# 4", "a -", "- a"])
+def test_literals_that_do_not_join_by_rule_come_back_all_the_same(text: str) -> None:
+    plan = f'( Yield # ( String " {text} " ) )'
+    assert detokenise(tokenise(plan)) == plan
+
+
+words = st.text(st.sampled_from("aB1'.-/#!,▁s th&"), min_size=1).map(str.split).filter(bool)
+
+
+@given(st.lists(words, min_size=1))
+def test_detokenise_undoes_tokenise(literals: list[list[str]]) -> None:
+    plan = "( f " + " ".join(f'# ( String " {" ".join(literal)} " )' for literal in literals) + " )"
+    assert detokenise(tokenise(plan)) == plan
+
+
+def test_programs_are_read_as_trees() -> None:
+    tree = parse_program(tokenise('( f :a # ( Number 3 ) ( g ) :b ( h # ( String " x y " ) ) )'))
+    assert isinstance(tree, Call)
+    assert [a.slot for a in tree.arguments] == [":a", None, ":b"]
+    assert list(literals_of(tree)) == [
+        Literal("Number", ("3",), quoted=False),
+        Literal("String", ("x", "y"), quoted=True),
+    ]
+
+
+@pytest.mark.parametrize(
+    "text", ["", "f", "(", "( )", "( f", "( f ) )", "( f :a )", "( f # )", "( f :a b )", '( f " x )']
+)
+def test_broken_programs_are_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r"expected|unexpected|starts with"):
+        parse_program(tuple(text.split()))
+
+
+def test_cfg_accepts_its_programs_and_recombines_what_fills_a_slot() -> None:
+    cfg = output_cfg(tokenise(p) for p in PROGRAMS)
+    cfg.check()
+    assert all(cfg.accepts(tokenise(p)) for p in PROGRAMS)
+    new = (
+        EVENT.format(
+            "Constraint[Event] :attendees ( AttendeeListHasRecipient :recipient ( toRecipient ( CurrentUser ) ) )"
+        ),
+        EVENT.format(":attendees ( andConstraint ( You ) ( andConstraint ( Me ) ( You ) ) )"),
+        EVENT.format(
+            "Constraint[Event] :attendees ( Me ) :start ( ?= ( Tomorrow ) ) :subject ( ?= # ( String ' a tea ' ) )"
+        ),
+        "( Yield :output ( FindManager :recipient ( " + BY_NAME.format("Ann Bo") + " ) ) )",
+    )
+    assert [p for p in map(program, new) if not cfg.accepts(tokenise(p))] == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        EVENT.format(":subject ( ?= ( Tomorrow ) )"),
+        EVENT.format(":subject ( ?= # ( String ' tea ' ) ) :start ( ?= ( Tomorrow ) )"),
+        EVENT.format(":start ( ?= ( Tomorrow ) ) :start ( ?= ( Tomorrow ) )"),
+        EVENT.format(":attendees ( toRecipient ( CurrentUser ) )"),
+        "( Yield :output ( FindManager :recipient ( Me ) ) )",
+        "( Yield :output ( FindManager :recipient ( toRecipient ( CurrentUser ) ) )",
+        "( Yield :output ( ) )",
+    ],
+)
+def test_cfg_refuses_what_no_slot_takes(text: str) -> None:
+    cfg = output_cfg(tokenise(p) for p in PROGRAMS)
+    assert not cfg.accepts(tokenise(program(text)))
+
+
+def test_seeds_copy_literals_and_numbers_with_their_type() -> None:
+    train = [
+        Example.of("add a sales meeting for 30 minutes", '( f # ( String " sales meeting " ) # ( Number 30.0 ) )'),
+        Example.of("add lunch on monday", '( f # ( String " Lunch " ) # ( DayOfWeek " MONDAY " ) # ( Number 4 ) )'),
+    ]
+    assert [str(rule) for rule in smcalflow.copy_seeds(train)] == [
+        "30 ### Number 30.0",
+        'sales meeting ### String " sales meeting "',
+    ]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "literal", "kept"),
+    [
+        ("meet Ann Lee", 'PersonName " Ann Lee "', True),
+        ("meet ann lee", 'PersonName " Ann Lee "', True),
+        ("meet Mr . X", 'PersonName " Mr.X "', True),
+        ("meet her", 'PersonName " Ann Lee "', False),
+        ("meet on tues", 'DayOfWeek " TUESDAY "', True),
+    ],
+)
+def test_filter_wants_the_words_of_free_text_in_the_sentence(sentence: str, literal: str, kept: bool) -> None:
+    assert smcalflow.copies_its_literals(Example.of(sentence, f"( f # ( {literal} ) )")) is kept
+
+
+def write_turns(path: Path, count: int, prefix: str, **fields: object) -> list[str]:
+    turns = [
+        {"dialogue_id": f"{prefix}{i}", "turn_index": 0, "utterance": f"tea {i}", "plan": f"( f # ( Number {i} ) )"}
+        | fields
+        for i in range(count)
+    ]
+    path.write_text("".join(json.dumps(turn) + "\n" for turn in turns))
+    return [f"{prefix}{i}.0" for i in range(count)]
+
+
+def test_official_splits_go_by_ids(tmp_path: Path) -> None:
+    train = write_turns(tmp_path / "train.jsonl", 3, "t", tags=["events"])
+    valid = write_turns(tmp_path / "valid.jsonl", 2, "v", tags=["events_with_orgchart"])
+    test = write_turns(tmp_path / "test.jsonl", 2, "e", tags=["events"])
+    ids = {"train": train[1:], "valid_s": [], "valid": valid, "test_s": test, "test": [], "split_name": "x"}
+    (tmp_path / "split_num8.json").write_text(json.dumps(ids))
+    task = smcalflow.prepare(tmp_path, "8")
+    assert [e.source_text for e in task.train] == ["tea 1", "tea 2"]
+    assert [e.meta["category"] for e in task.dev] == ["cross", "cross"]
+    assert len(task.test) == 2
+    assert "the paper's table says" in task.notes[1]
+    (tmp_path / "split_num8.json").write_text(json.dumps(ids | {"train": ["nobody.7"]}))
+    with pytest.raises(InputError, match=r"split_num8.json: 1 ex.* nobody.7"):
+        smcalflow.prepare(tmp_path, "8")
+
+
+def test_tenth_draws_more_shots_on_top_of_the_fewer(tmp_path: Path) -> None:
+    write_turns(tmp_path / "train_partial.jsonl", 3, "t", in_num=[0, 8])
+    write_turns(tmp_path / "valid.jsonl", 40, "v", tags=["events_with_orgchart"])
+    few, more = (smcalflow.prepare_tenth(tmp_path, n) for n in ("8", "16"))
+    assert [len(few.train), len(few.dev), len(few.test)] == [3 + 8, 0, 32]
+    assert set(few.train) < set(more.train)
+    assert not set(more.train[3:]) & set(more.test)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("{", "train_partial.jsonl:1"),
+        ("[]", "expected a JSON object with"),
+        ('{"utterance": "a"}', "expected a JSON object with"),
+        ('{"utterance": "a", "plan": "( f", "in_num": [0], "dialogue_id": "d", "turn_index": 0}', "closing bracket"),
+        (
+            '{"utterance": "", "plan": "( f )", "in_num": [0], "dialogue_id": "d", "turn_index": 0}',
+            "utterance is empty",
+        ),
+    ],
+)
+def test_a_broken_line_is_an_input_error(tmp_path: Path, line: str, message: str) -> None:
+    write_turns(tmp_path / "valid.jsonl", 1, "v", tags=[])
+    (tmp_path / "train_partial.jsonl").write_text(line + "\n")
+    with pytest.raises(InputError, match=re.escape(message)):
+        smcalflow.prepare_tenth(tmp_path, "8")
+
+
+def test_missing_files_are_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"train.jsonl: file not found.*smcalflow-cs-tenth"):
+        smcalflow.prepare(tmp_path, "8")
+    with pytest.raises(InputError, match=r"train_partial.jsonl: file not found"):
+        smcalflow.prepare_tenth(tmp_path, "8")
+    with pytest.raises(InputError, match="--source"):
+        smcalflow.prepare(None, "8")
+
+
+def test_all_plans_come_back_exactly(shared_data: Path) -> None:
+    plans = [turn["plan"] for turn in turns(shared_data)]
+    assert len(plans) == 1324 + 2515
+    assert [plan for plan in plans if detokenise(tokenise(plan)) != plan] == []
+
+
+def test_nearly_all_free_text_can_be_copied_token_by_token(shared_data: Path) -> None:
+    copied = total = 0
+    for turn in turns(shared_data):
+        sentence = " " + " ".join(tokenise_sentence(turn["utterance"])) + " "
+        for literal in literals_of(parse_program(tokenise(turn["plan"]))):
+            if literal.head in smcalflow.FREE_TEXT:
+                total += 1
+                copied += f" {' '.join(literal.tokens)} " in sentence
+    assert (copied, total) == (4892 - 25, 4892)
+
+
+def test_tenth_has_the_expected_sizes(tenth: Task) -> None:
+    kinds = [e.meta["category"] for e in tenth.train]
+    assert (kinds.count("single"), kinds.count("cross")) == (2502 - 5, 8)
+    assert len(tenth.test) == 1324 - 8
+    assert len(tenth.seeds) == len(set(tenth.seeds))
+
+
+def test_hallucinated_fragments_are_those_of_the_programs(shared_data: Path) -> None:
+    plans = "\n".join(turn["plan"] for turn in turns(shared_data))
+    for rule in smcalflow.HALLUCINATIONS:
+        before, after = (re.escape(part) for part in str(rule).removeprefix("NT_1 ### ").split("NT_1"))
+        assert re.search(before + r"[^\n]*" + after, plans)
+
+
+def test_tenth_cfg_accepts_all_training_and_most_test_programs(tenth: Task) -> None:
+    assert tenth.output_cfg is not None
+    tenth.output_cfg.check()
+    assert all(tenth.output_cfg.accepts(e.target) for e in tenth.train)
+    accepted = sum(tenth.output_cfg.accepts(e.target) for e in tenth.test)
+    assert accepted == 852  # most others have a word that no training literal has
+    assert not any(token.startswith(WHOLE) for e in tenth.train for token in e.target)
