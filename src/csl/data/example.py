@@ -13,7 +13,7 @@ class Example:
     meta: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
 
     @classmethod
-    def of(cls, source: str, target: str, **meta: str) -> "Example":
+    def of(cls, source: str, target: str, /, **meta: str) -> "Example":
         """Split both sides at white space: `Example.of("jump twice", "JUMP JUMP")`."""
         return cls(tuple(source.split()), tuple(target.split()), meta)
 

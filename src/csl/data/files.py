@@ -8,10 +8,11 @@ import gzip
 import io
 import json
 import os
+import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, BinaryIO, TextIO
 
 from csl.data.example import Example
 from csl.errors import InputError
@@ -24,10 +25,10 @@ def atomic_writer(path: Path | str) -> Iterator[TextIO]:
     A name that ends in `.gz` is compressed, with no time stamp, so that the same text gives the same bytes.
     """
     path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    file = _open_partial(path, partial)
     try:
-        with partial.open("wb") as raw:
+        with file as raw:
             packed = gzip.GzipFile("", "wb", fileobj=raw, mtime=0) if path.suffix == ".gz" else raw
             with io.TextIOWrapper(packed, encoding="utf-8", newline="\n") as text:
                 yield text
@@ -39,6 +40,16 @@ def atomic_writer(path: Path | str) -> Iterator[TextIO]:
         partial.replace(path)
     finally:
         partial.unlink(missing_ok=True)
+
+
+def _open_partial(path: Path, partial: Path) -> BinaryIO:
+    if path.is_dir():
+        raise InputError("cannot be written: it is a folder; name a file", path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return partial.open("wb")
+    except OSError as error:
+        raise InputError(f"cannot be written: {error.strerror}", path) from error
 
 
 def write_text(path: Path | str, text: str) -> None:
@@ -60,10 +71,12 @@ def read_lines(path: Path | str) -> Iterator[tuple[int, str]]:
         with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as file:
             for number, raw in enumerate(file, start=1):
                 line = raw.decode("utf-8").removesuffix("\n").removesuffix("\r")
+                if "\r" in line:
+                    raise InputError("carriage return inside a line; end lines with \\n or \\r\\n", path, number)
                 yield number, line.removeprefix("\ufeff") if number == 1 else line
     except UnicodeDecodeError as error:
         raise InputError("not valid UTF-8; convert the file, for example with iconv", path, number) from error
-    except (gzip.BadGzipFile, EOFError) as error:
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise InputError("not a complete gzip file; copy or download it again", path) from error
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", path) from error
@@ -82,10 +95,10 @@ def read_examples(
     field that holds a string is kept under its own name.
     """
     path = Path(path)
-    json_lines = path.name.removesuffix(".gz").endswith((".jsonl", ".json"))
+    json_lines = _is_json_lines(path)
     empty = True
     for number, line in read_lines(path):
-        if not line.strip():
+        if not line.strip(" "):
             continue
         empty = False
         if json_lines:
@@ -118,20 +131,34 @@ def _json_fields(
         if not isinstance(record.get(name), str):
             raise InputError(f"no text field {name!r}; the line has {', '.join(record) or 'no fields'}", path, number)
     meta = {k: v for k, v in record.items() if isinstance(v, str) and k not in (source_field, target_field)}
+    try:
+        "".join((record[source_field], record[target_field], *meta.values())).encode()
+    except UnicodeEncodeError as error:
+        raise InputError("half of a surrogate pair in a text; correct its \\u escapes", path, number) from error
     return record[source_field], record[target_field], meta
 
 
 def write_examples(path: Path | str, examples: Iterable[Example], *, columns: Sequence[str] = ()) -> int:
-    """Write examples to a `.tsv` or `.jsonl` file (or either with `.gz`), atomically; return how many."""
-    json_lines = Path(path).name.removesuffix(".gz").endswith(".jsonl")
+    """Write examples to a `.tsv` or `.jsonl` file (or either with `.gz`), atomically; return how many.
+
+    `columns` names the meta values that a TSV keeps, in that order; JSON lines keep all.
+    """
+    json_lines = _is_json_lines(Path(path))
     count = 0
     with atomic_writer(path) as file:
         for example in examples:
             if json_lines:
-                record = {"input": example.source_text, "output": example.target_text, **example.meta}
-                file.write(json.dumps(record, ensure_ascii=False) + "\n")
+                pair = {"input": example.source_text, "output": example.target_text}
+                file.write(json.dumps({**pair, **example.meta, **pair}, ensure_ascii=False) + "\n")
             else:
                 cells = [example.source_text, example.target_text, *(example.meta.get(c, "") for c in columns)]
-                file.write("\t".join(cells) + "\n")
+                row = "\t".join(cells)
+                if row.count("\t") != len(cells) - 1 or "\n" in row or "\r" in row:
+                    raise InputError("a tab or a line break inside a column; write .jsonl instead", path, count + 1)
+                file.write(row + "\n")
             count += 1
     return count
+
+
+def _is_json_lines(path: Path) -> bool:
+    return path.name.removesuffix(".gz").endswith((".jsonl", ".json"))

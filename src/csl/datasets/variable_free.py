@@ -125,39 +125,20 @@ def remove_variables(logical_form: str) -> Form:
     >>> " ".join(form.tokens())
     'see ( agent = * boy , theme = Emma )'
     """
-    words: dict[int, str] = {}
-    definite: set[int] = set()
-    arguments: dict[int, list[tuple[Role, Value]]] = {}
-    for fact in re.split(" ; | AND ", logical_form):
-        if entity := _ENTITY_FACT.fullmatch(fact):
-            variable, word = int(entity[3]), entity[2]
-            if entity[1]:
-                definite.add(variable)
-        elif role := _ROLE_FACT.fullmatch(fact):
-            variable, word = int(role[3]), role[1]
-            arguments.setdefault(variable, []).append((tuple(role[2].split()), role[5] or int(role[4])))
-        else:
-            raise ValueError(f"not a fact of a COGS logical form: {fact!r}")
-        if words.setdefault(variable, word) != word:
-            raise ValueError(f"x _ {variable} is both {words[variable]!r} and {word!r}")
-
-    inner = {value for pairs in arguments.values() for _, value in pairs}
-    roots = [variable for variable in arguments if variable not in inner]
-    if len(roots) != 1:
-        raise ValueError(f"expected one outermost event, not {len(roots)}")
-    described: set[Value] = set()
+    facts = _Facts.read(logical_form)
+    described: set[int] = set()
 
     def describe(value: Value, subject: tuple[Value, Form] | None = None) -> Form:
         if isinstance(value, str):
             return Form(value)
         if value in described:
             raise ValueError(f"x _ {value} is an argument twice, and not as the subject of an infinitive")
-        if value not in words:
+        if value not in facts.words:
             raise ValueError(f"nothing is said about x _ {value}")
         described.add(value)
         own_subject = None
         forms = []
-        for role, argument in arguments.get(value, ()):
+        for role, argument in facts.arguments.get(value, ()):
             if role == AGENT and subject is not None:
                 if argument != subject[0]:
                     raise ValueError(f"the infinitive x _ {value} has a subject of its own")
@@ -167,9 +148,44 @@ def remove_variables(logical_form: str) -> Form:
             if role == AGENT:
                 own_subject = argument, form
             forms.append((role, form))
-        return Form(words[value], value in definite, tuple(forms))
+        return Form(facts.words[value], value in facts.definite, tuple(forms))
 
-    return describe(roots[0])
+    return describe(facts.outermost())
+
+
+@dataclass(frozen=True, slots=True)
+class _Facts:
+    """What a logical form says about each variable: its word, whether it is definite, and its arguments."""
+
+    words: dict[int, str]
+    definite: set[int]
+    arguments: dict[int, list[tuple[Role, Value]]]
+
+    @classmethod
+    def read(cls, logical_form: str) -> "_Facts":
+        facts = cls({}, set(), {})
+        for fact in re.split(" ; | AND ", logical_form):
+            if entity := _ENTITY_FACT.fullmatch(fact):
+                variable, word = int(entity[3]), entity[2]
+                if entity[1]:
+                    facts.definite.add(variable)
+            elif role := _ROLE_FACT.fullmatch(fact):
+                variable, word = int(role[3]), role[1]
+                argument = tuple(role[2].split()), role[5] or int(role[4])
+                facts.arguments.setdefault(variable, []).append(argument)
+            else:
+                raise ValueError(f"not a fact of a COGS logical form: {fact!r}")
+            if facts.words.setdefault(variable, word) != word:
+                raise ValueError(f"x _ {variable} is both {facts.words[variable]!r} and {word!r}")
+        return facts
+
+    def outermost(self) -> int:
+        """Give the one event that is not an argument."""
+        inner = {value for pairs in self.arguments.values() for _, value in pairs}
+        roots = [variable for variable in self.arguments if variable not in inner]
+        if len(roots) != 1:
+            raise ValueError(f"expected one outermost event, not {len(roots)}")
+        return roots[0]
 
 
 # And back
@@ -181,59 +197,70 @@ def restore_variables(sentence: Sequence[str], form: Form) -> str:
     From the sentence come the numbers of the variables and nothing else. The k-th entity of the form, from left to
     right, is the k-th noun (the word after a determiner) or name (a capital), and the k-th event is the k-th of the
     words that are left when determiners, `was`, `by`, `to`, `that`, `.` and the form's prepositions are taken away.
-    The subject of an infinitive is not counted, for it is the entity that the verb above has as its agent.
+    The subject of an infinitive is not counted, for it is the entity that the verb above has as its agent. Nouns are
+    compared without case, because COGS writes a `TV` as `tv`.
     """
-    entities, events = _mentions(sentence, frozenset(form.prepositions()))
-    definites: list[tuple[int, str]] = []
-    facts: list[tuple[int, str]] = []
+    return _Restoration(sentence, form).logical_form()
 
-    def entity(form: Form) -> str:
-        position = next(entities, None)
-        if position is None or form.word not in (sentence[position], sentence[position].lower()):  # a TV is a tv
+
+class _Restoration:
+    """A walk through a form, from left to right, that takes its entities and events off the sentence."""
+
+    def __init__(self, sentence: Sequence[str], form: Form) -> None:
+        self.sentence, self.form = sentence, form
+        self.entities, self.events = _mentions(sentence, frozenset(form.prepositions()))
+        self.definites: list[tuple[int, str]] = []
+        self.facts: list[tuple[int, str]] = []
+
+    def logical_form(self) -> str:
+        self.event(self.form)
+        for left in (*self.entities, *self.events):
+            raise ValueError(f"the form does not account for {self.sentence[left]!r}")
+        return "".join(f"* {fact} ; " for fact in _in_order(self.definites)) + " AND ".join(_in_order(self.facts))
+
+    def entity(self, form: Form) -> str:
+        position = next(self.entities, None)
+        if position is None or form.word not in (self.sentence[position], self.sentence[position].lower()):
             raise ValueError(f"the sentence does not mention {form.word!r} where the form does")
-        if position == 0 or sentence[position - 1] not in _DETERMINERS:
+        if position == 0 or self.sentence[position - 1] not in _DETERMINERS:
             if form.definite or form.arguments:
                 raise ValueError(f"{form.word!r} is a name, but the form says more about it")
             return form.word
         variable = f"x _ {position}"
-        (definites if form.definite else facts).append((position, f"{form.word} ( {variable} )"))
+        (self.definites if form.definite else self.facts).append((position, f"{form.word} ( {variable} )"))
         for role, value in form.arguments:
             if role[0] != "nmod":
                 raise ValueError(f"{form.word!r} is an entity and cannot have the role {role[0]!r}")
-            facts.append((position, f"{form.word} . {' '.join(role)} ( {variable} , {entity(value)} )"))
+            self.facts.append((position, f"{form.word} . {' '.join(role)} ( {variable} , {self.entity(value)} )"))
         return variable
 
-    def event(form: Form, subject: tuple[str, Form] | None = None) -> str:
-        position = next(events, None)
+    def event(self, form: Form, subject: tuple[str, Form] | None = None) -> str:
+        position = next(self.events, None)
         if position is None or form.definite or not form.arguments:
             raise ValueError(f"{form.word!r} is not an event of the sentence")
         variable = f"x _ {position}"
         own_subject = None
         for role, value in form.arguments:
             if role[0] in COMPLEMENTS:
-                argument = event(value, own_subject if role == CONTROL else None)
+                argument = self.event(value, own_subject if role == CONTROL else None)
             elif role == AGENT and subject is not None:
                 argument = subject[0]
                 if value != subject[1]:
                     raise ValueError(f"the infinitive {form.word!r} has a subject of its own")
             elif role[0] in PARTICIPANTS:
-                argument = entity(value)
+                argument = self.entity(value)
             else:
                 raise ValueError(f"{form.word!r} is an event and cannot have the role {role[0]!r}")
             if role == AGENT:
                 own_subject = argument, value
-            facts.append((position, f"{form.word} . {role[0]} ( {variable} , {argument} )"))
+            self.facts.append((position, f"{form.word} . {role[0]} ( {variable} , {argument} )"))
         return variable
-
-    event(form)
-    for left in (*entities, *events):
-        raise ValueError(f"the form does not account for {sentence[left]!r}")
-    return " ".join([*(f"* {text} ;" for _, text in _in_order(definites)), " AND ".join(t for _, t in _in_order(facts))])
 
 
 def _mentions(sentence: Sequence[str], prepositions: frozenset[str]) -> tuple[Iterator[int], Iterator[int]]:
     """Find the positions of entities and of events."""
-    entities, events = [], []
+    entities: list[int] = []
+    events: list[int] = []
     other = _DETERMINERS | _FUNCTION_WORDS | prepositions
     for position, word in enumerate(sentence):
         if position and sentence[position - 1] in _DETERMINERS:
@@ -243,6 +270,6 @@ def _mentions(sentence: Sequence[str], prepositions: frozenset[str]) -> tuple[It
     return iter(entities), iter(events)
 
 
-def _in_order(facts: list[tuple[int, str]]) -> list[tuple[int, str]]:
+def _in_order(facts: list[tuple[int, str]]) -> list[str]:
     """Sort by position; facts of one variable keep their order."""
-    return sorted(facts, key=lambda fact: fact[0])
+    return [text for _, text in sorted(facts, key=lambda fact: fact[0])]

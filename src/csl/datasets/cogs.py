@@ -1,0 +1,141 @@
+"""COGS: English sentences and their logical forms (Kim & Linzen 2020), as the paper's section "COGS" uses them.
+
+The original files have a sentence, a logical form with variables and a category on each line. The sentence is kept as
+it is; the logical form becomes variable-free (`csl.datasets.variable_free`). Seed rules and output CFG are made from
+the training file alone. Preparing a split takes a few seconds.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import permutations, product
+from pathlib import Path
+from typing import NamedTuple
+
+from csl.data import Example
+from csl.data.files import read_lines
+from csl.datasets.alignment import aligned_words
+from csl.datasets.task import Task
+from csl.datasets.variable_free import COMPLEMENTS, PARTICIPANTS, lone_word, read_form, remove_variables
+from csl.errors import InputError
+from csl.grammar import Rule
+from csl.grammar.output_cfg import ROOT, Category, OutputCfg, Production
+
+SPLITS = ("gen", "test")
+
+EVENT = Category("EVENT")
+ENTITY = Category("ENTITY")
+HEAD = Category("HEAD")
+PRIMITIVE = Category("PRIMITIVE")
+PREPOSITION = Category("PREPOSITION")
+
+
+def prepare(source: Path | None, split: str) -> Task:
+    """Make one split: `gen` tests compositional generalisation, `test` is like the training data."""
+    if source is None:
+        raise InputError(
+            "COGS needs its original files, train.tsv, dev.tsv and gen.tsv; give their folder with --source"
+        )
+    test_file = source / f"{split}.tsv"
+    notes = ["The paper's table of sizes says 12K for dev and test; the published files have 3,000 and 21,000 (gen)."]
+    if split == "gen" and not test_file.exists():
+        test_file = _half_of_gen(test_file)
+        notes.append("gen.tsv is not in the source folder; test is gen_half.tsv, half of each of its categories.")
+    train, dev, test = (list(read_pairs(path)) for path in (source / "train.tsv", source / "dev.tsv", test_file))
+    words = Words.of(train)
+    if unseen := words.unseen(Words.of([*dev, *test])):
+        notes.append(f"Words of dev or test outputs that no training output has: {', '.join(unseen)}.")
+    return Task(
+        train=train,
+        dev=dev,
+        test=test,
+        seeds=seed_rules(train, words),
+        output_cfg=output_cfg(words),
+        columns=("category",),
+        origin="Kim & Linzen 2020, COGS",
+        licence="MIT",
+        notes=notes,
+    )
+
+
+def _half_of_gen(gen: Path) -> Path:
+    half = gen.with_name("gen_half.tsv")
+    if not half.exists():
+        raise InputError("neither gen.tsv nor gen_half.tsv is there; get gen.tsv from the COGS repository", gen.parent)
+    return half
+
+
+def read_pairs(path: Path) -> Iterator[Example]:
+    """Stream an original file as pairs of a sentence and its variable-free form."""
+    for number, line in read_lines(path):
+        cells = line.split("\t")
+        if len(cells) != 3:
+            raise InputError(f"{len(cells)} columns; expected sentence, logical form, category", path, number)
+        sentence, logical_form, category = cells
+        try:
+            form = lone_word(logical_form) or remove_variables(logical_form)
+        except (ValueError, RecursionError) as error:
+            raise InputError(str(error), path, number) from error
+        yield Example(tuple(sentence.split()), tuple(form.tokens()), {"category": category})
+
+
+class Words(NamedTuple):
+    """The words of some outputs: everything in them that is not notation."""
+
+    primitives: set[str]  # predicates and names
+    prepositions: set[str]
+
+    @classmethod
+    def of(cls, examples: Iterable[Example]) -> "Words":
+        """Collect the words of the examples' outputs."""
+        words = cls(set(), set())
+        for example in examples:
+            form = read_form(example.target)
+            words.primitives.update(form.words())
+            words.prepositions.update(form.prepositions())
+        return words
+
+    def unseen(self, other: "Words") -> list[str]:
+        """List the words of the other outputs that are not among these; the CFG and the seeds do not know them."""
+        return sorted((other.primitives - self.primitives) | (other.prepositions - self.prepositions))
+
+
+def seed_rules(train: Sequence[Example], words: Words) -> list[Rule]:
+    """Find the rules ⟨x', x⟩ for words x of training outputs, where x' is x itself or aligned with x, sorted.
+
+    The words are predicates, names and prepositions. Alignment (IBM Model 1) sees all tokens, so that `the` finds its
+    `*` and `that` its `ccomp`; such pairs, whose output token is notation, are not seeds.
+    """
+    targets = words.primitives | words.prepositions
+    inputs = {word for example in train for word in example.source}
+    pairs = {(x, x) for x in targets & inputs}
+    pairs |= {(form, x) for form, x in aligned_words(train).items() if x in targets}
+    return [Rule((form,), (x,)) for form, x in sorted(pairs)]
+
+
+def output_cfg(words: Words) -> OutputCfg:
+    """Build the output CFG from the definition of the variable-free form and the words of training outputs.
+
+    Names, nouns and verbs are one category, as in the paper. An event has each of agent, theme and recipient at most
+    once, in any order, and then at most one complement; these frames are written out, so that no category derives a
+    piece of an argument list. A lone word is an output too.
+    """
+    productions = [Production(ROOT, (EVENT,)), Production(ROOT, (PRIMITIVE,))]
+    for frame in _frames():
+        productions.append(Production(EVENT, (PRIMITIVE, *_argument_list(frame))))
+    productions += [Production(ENTITY, (HEAD,)), Production(HEAD, (PRIMITIVE,)), Production(HEAD, ("*", PRIMITIVE))]
+    if words.prepositions:
+        productions.append(Production(ENTITY, (HEAD, "(", "nmod", ".", PREPOSITION, "=", ENTITY, ")")))
+    for category, members in ((PREPOSITION, words.prepositions), (PRIMITIVE, words.primitives)):
+        productions += [Production(category, (word,)) for word in sorted(members)]
+    return OutputCfg(productions)
+
+
+def _frames() -> Iterator[tuple[str, ...]]:
+    for size in range(1, len(PARTICIPANTS) + 1):
+        for roles, complement in product(permutations(PARTICIPANTS, size), ((), *((c,) for c in COMPLEMENTS))):
+            yield (*roles, *complement)
+
+
+def _argument_list(frame: Sequence[str]) -> Iterator[str | Category]:
+    for k, role in enumerate(frame):
+        yield from ("," if k else "(", role, "=", EVENT if role in COMPLEMENTS else ENTITY)
+    yield ")"
