@@ -36,7 +36,7 @@ class Category:
 
     def __post_init__(self) -> None:
         if not self.name:
-            raise ValueError("a category needs a name")
+            raise ValueError(f"a category needs a name; write the token {MARK} as \\{MARK}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class Production:
     def parse(cls, line: str) -> "Production":
         """Read a production; raises ValueError with the reason if it is not one."""
         words = line.split()
-        if words.count(ARROW) != 1 or words[1] != ARROW:
+        if words.count(ARROW) != 1 or words[1:2] != [ARROW]:
             raise ValueError(f"expected LHS {ARROW} symbols; write the token {ARROW} as \\{ARROW}")
         return cls(Category(unescape(words[0])), tuple(map(_parse_symbol, words[2:])))
 

@@ -181,7 +181,8 @@ def _chart(cfg: CompiledCfg, symbols: IntArray, slots: IntArray) -> Any:
         _begin(cfg, symbols[start], slots[start], start, agenda, assignments)
         for end in range(start + 1, n + 1):
             cell += 1
-            seen_tracked.clear()
+            if len(seen_tracked) > 0:  # clearing an empty set is not free
+                seen_tracked.clear()
             while agenda.first[end] != NONE:
                 place, assignment, agenda.first[end] = agenda.entries[agenda.first[end]]
                 if not _is_new(seen, seen_tracked, cell, place, assignment):
