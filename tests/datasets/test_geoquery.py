@@ -8,7 +8,8 @@ from csl.data.files import read_lines
 from csl.datasets import geoquery
 from csl.datasets.funql import Term, format_term, from_variant, parse_term, to_variant, tokens_of
 from csl.errors import InputError
-from csl.grammar.output_cfg import OutputCfg
+from csl.grammar import parse_rule
+from csl.grammar.output_cfg import OutputCfg, Typing
 
 STATES = {"tx": "texas", "ny": "new york"}
 
@@ -218,6 +219,35 @@ def test_output_cfg_accepts_all_queries(cfg: OutputCfg, corpus: dict[int, Exampl
 )
 def test_output_cfg_refuses_ill_typed_queries(cfg: OutputCfg, query: str) -> None:
     assert not cfg.accepts(tuple(query.split()))
+
+
+@pytest.mark.parametrize(
+    ("target", "category", "children"),
+    [
+        ("answer ( NT_1 )", "ROOT", ("Num",)),
+        ("intersection ( NT_1 , NT_2 )", "City", ("Filter", "City")),
+        ("intersection ( state , NT_1 )", "State", ("State",)),
+        ("loc_2 ( NT_1 )", "River", ("State",)),
+        ("most ( NT_1 , NT_2 , NT_3 )", "River", ("River", "RiverToState", "State")),
+        ("largest_one ( NT_1 , NT_2 )", "State", ("StateMeasure", "State")),
+        ("traverse_2", "RiverToState", ()),
+        ("m0", "Place", ()),
+    ],
+)
+def test_output_cfg_types_the_fragments_of_rules(
+    cfg: OutputCfg, target: str, category: str, children: tuple[str, ...]
+) -> None:
+    symbols = parse_rule(f"NT_1 NT_2 NT_3 ### {target} NT_1 NT_2 NT_3").target[:-3]
+    assert Typing(category, children) in cfg.typings(symbols)
+
+
+@pytest.mark.parametrize("fragment", ["( m0", "m0 )", ", state", "state ,", "loc_2 (", "longest"])
+def test_output_cfg_gives_no_type_to_loose_fragments(cfg: OutputCfg, fragment: str) -> None:
+    assert cfg.typings(tuple(fragment.split())) == ()
+
+
+def test_output_cfg_passes_its_checks(cfg: OutputCfg) -> None:
+    cfg.check()
 
 
 def test_entity_terms_compare_by_value() -> None:

@@ -23,6 +23,8 @@ from csl.datasets.lispress import (
 from csl.datasets.lispress_cfg import output_cfg
 from csl.datasets.task import Task
 from csl.errors import InputError
+from csl.grammar import parse_rule
+from csl.grammar.output_cfg import Typing
 
 BY_NAME = "Execute :intension ( refer ( extensionConstraint ( RecipientWithNameLike :name # ( PersonName ' {} ' ) ) ) )"
 EVENT = "( Yield :output ( Create :event ( Constraint[Event] {} ) ) )"
@@ -37,12 +39,8 @@ PROGRAMS = [
     for text in (
         "( Yield :output ( FindManager :recipient ( toRecipient ( CurrentUser ) ) ) )",
         f"( Yield :output ( FindManager :recipient ( {BY_NAME.format('Ann')} ) ) )",
-        EVENT.format(
-            f"Constraint[Event] :attendees ( AttendeeListHasRecipient :recipient ( {BY_NAME.format('Bo Li')} ) )"
-        ),
-        EVENT.format(
-            "Constraint[Event] :attendees ( andConstraint ( Me ) ( You ) ) :subject ( ?= # ( String ' a talk ' ) )"
-        ),
+        EVENT.format(f":attendees ( AttendeeListHasRecipient :recipient ( {BY_NAME.format('Bo Li')} ) )"),
+        EVENT.format(":attendees ( andConstraint ( Me ) ( You ) ) :subject ( ?= # ( String ' a talk ' ) )"),
         EVENT.format(":start ( ?= ( Tomorrow ) ) :subject ( ?= # ( String ' tea ' ) )"),
         EVENT.format(":attendees ( Me ) :start ( Constraint[DateTime] :date ( NextWeek ) )"),
     )
@@ -126,13 +124,9 @@ def test_cfg_accepts_its_programs_and_recombines_what_fills_a_slot() -> None:
     cfg.check()
     assert all(cfg.accepts(tokenise(p)) for p in PROGRAMS)
     new = (
-        EVENT.format(
-            "Constraint[Event] :attendees ( AttendeeListHasRecipient :recipient ( toRecipient ( CurrentUser ) ) )"
-        ),
+        EVENT.format(":attendees ( AttendeeListHasRecipient :recipient ( toRecipient ( CurrentUser ) ) )"),
         EVENT.format(":attendees ( andConstraint ( You ) ( andConstraint ( Me ) ( You ) ) )"),
-        EVENT.format(
-            "Constraint[Event] :attendees ( Me ) :start ( ?= ( Tomorrow ) ) :subject ( ?= # ( String ' a tea ' ) )"
-        ),
+        EVENT.format(":attendees ( Me ) :start ( ?= ( Tomorrow ) ) :subject ( ?= # ( String ' a tea ' ) )"),
         "( Yield :output ( FindManager :recipient ( " + BY_NAME.format("Ann Bo") + " ) ) )",
     )
     assert [p for p in map(program, new) if not cfg.accepts(tokenise(p))] == []
@@ -282,3 +276,28 @@ def test_tenth_cfg_accepts_all_training_and_most_test_programs(tenth: Task) -> N
     accepted = sum(tenth.output_cfg.accepts(e.target) for e in tenth.test)
     assert accepted == 852  # most others have a word that no training literal has
     assert not any(token.startswith(WHOLE) for e in tenth.train for token in e.target)
+
+
+@pytest.mark.parametrize(
+    ("target", "category", "children"),
+    [
+        ("( Yield :output ( NT_1 ) )", "ROOT", ("output",)),
+        ("FindManager :recipient ( NT_1 )", "recipient", ("recipient",)),
+        ("AttendeeListHasPeople :people ( NT_1 )", "attendees", ("people",)),
+        ("Constraint[Event] :attendees ( NT_1 ) :subject ( ?= # ( NT_2 ) )", "constraint", ("attendees", "String")),
+        ("Number 45", "Number", ()),
+    ],
+)
+def test_tenth_cfg_types_the_fragments_of_rules(
+    tenth: Task, target: str, category: str, children: tuple[str, ...]
+) -> None:
+    assert tenth.output_cfg is not None
+    symbols = parse_rule(f"NT_1 NT_2 ### {target} NT_1 NT_2").target[:-2]
+    assert Typing(category, children) in tenth.output_cfg.typings(symbols)
+
+
+def test_tenth_cfg_types_every_seed_but_no_loose_fragment(tenth: Task) -> None:
+    assert tenth.output_cfg is not None
+    assert [rule for rule in tenth.seeds if not tenth.output_cfg.typings(rule.target)] == []
+    for fragment in (") :start", "( Yield", "FindManager :recipient", ":recipient ("):
+        assert tenth.output_cfg.typings(tuple(fragment.split())) == ()

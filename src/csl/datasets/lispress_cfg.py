@@ -3,11 +3,12 @@
 A category is what can stand between the brackets of a place. The place of an argument is its slot: what fills
 `:recipient` of one function can fill `:recipient` of another. Slots of one name are told apart only where they share no
 filler (`:constraint` of an event, of a recipient, of a time). The language's generic functions (`?=`, `refer`, …) have
-no slots of their own: their arguments take the name of the place that the whole call fills.
+no slots of their own: their arguments take the name of the place that the whole call fills. The place of a literal is
+its type.
 
 A function that occurs with several lists of arguments may also be called with others: an argument can follow those
-that it followed in training. Literals are any sequence of tokens seen in literals of their type. Linear in the size of
-the programs.
+that it followed in training. The text of a literal is any sequence of tokens seen in literals of its type. Linear in
+the size of the programs.
 """
 
 from collections import defaultdict
@@ -26,7 +27,7 @@ GENERIC = frozenset({"?=", "?~=", "?<", "?>", "Execute", "extensionConstraint", 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a value can stand: the slot's name and the function that has it."""
+    """Where a value can stand: the slot's name and the function that has it, or the type of a literal."""
 
     name: str
     owner: str
@@ -76,24 +77,25 @@ def _signature(tree: Call | Literal) -> str:
 
 
 def _shallow(tree: Call | Literal) -> Call | Literal:
-    """Leave out what the arguments of a call are, so that calls of one form are equal."""
+    """Reduce the arguments of a call to their kind, so that calls of one form are equal."""
     if isinstance(tree, Literal):
         return tree
-    return Call(tree.head, tuple(Argument(a.slot, a.marked, _NOTHING) for a in tree.arguments))
+    return Call(tree.head, tuple(Argument(a.slot, a.marked, _kind(a.value)) for a in tree.arguments))
 
 
-_NOTHING = Literal("", (), quoted=False)
+def _kind(value: Call | Literal) -> Call | Literal:
+    return Literal(value.head, (), quoted=False) if isinstance(value, Literal) else Call("", ())
 
 
 def _place_of(head: str, place: Place, argument: Argument, k: int) -> Place:
     """Return the place of the k-th argument of a call that itself fills `place`."""
+    if isinstance(argument.value, Literal):
+        return Place(argument.value.head, "")
     if head in SAME:
         return place
-    mark = "#" if argument.marked else ""
     if head in GENERIC:
-        return Place(place.name + mark, f"{place.owner} {head}")
-    name = f"{head}.{k}" if argument.slot is None else argument.slot[1:].rstrip("0123456789")
-    return Place(name + mark, head)
+        return Place(place.name, f"{place.owner} {head}")
+    return Place(f"{head}.{k}" if argument.slot is None else argument.slot[1:].rstrip("0123456789"), head)
 
 
 def _categories(fillers: dict[Place, set[str]]) -> dict[Place, Category]:
@@ -112,19 +114,22 @@ def _categories(fillers: dict[Place, set[str]]) -> dict[Place, Category]:
     return {place: categories[k] for place, k in seen.items()}
 
 
+_Step = tuple[str | Category, ...]  # one argument: `:slot # ( category )`
+
+
 @dataclass(frozen=True, slots=True)
 class _Chain:
     """How a function takes its arguments: productions of its own, and what a place that it fills expands to."""
 
     productions: tuple[Production, ...]
-    wholes: tuple[tuple[str | Category, ...], ...]
+    wholes: tuple[_Step, ...]
 
 
 def _chain(head: str, lists: Sequence[tuple[Argument, ...]], categories: dict[Place, Category]) -> _Chain:
     """Turn the lists of arguments of a function into productions.
 
-    One list is one right-hand side. Of several, each call so far (`Constraint[Event] :attendees ( … )`) is a category,
-    named after its last argument; it grows by one argument at a time.
+    One list is one right-hand side. Of several, each call that can go on (`Constraint[Event] :attendees ( … )`) is a
+    category, named after its last argument; it grows by one argument at a time.
     """
     steps = [
         [(_step_name(head, a, k), _step(a, categories[_place_of(head, _PLAN, a, k)])) for k, a in enumerate(args, 1)]
@@ -132,22 +137,26 @@ def _chain(head: str, lists: Sequence[tuple[Argument, ...]], categories: dict[Pl
     ]
     if len(lists) == 1:
         return _Chain((), ((head, *(symbol for _, step in steps[0] for symbol in step)),))
-    productions, wholes = [], []
+    edges: dict[tuple[str | Category, str, _Step], None] = {}
     for arguments in steps:
         so_far: str | Category = head
         for name, step in arguments:
-            longer = Category(name)
-            productions.append(Production(longer, (so_far, *step)))
-            so_far = longer
-        wholes.append((so_far,))
-    return _Chain(tuple(dict.fromkeys(productions)), tuple(dict.fromkeys(wholes)))
+            edges[so_far, name, step] = None
+            so_far = Category(name)
+    continued = {name for arguments in steps for name, _ in arguments[:-1]}
+    final = {name for arguments in steps for name, _ in arguments[-1:]}
+    wholes = [(before, *step) for before, name, step in edges if name in final]
+    if () in lists:
+        wholes.append((head,))
+    prefixes = (Production(Category(name), (before, *step)) for before, name, step in edges if name in continued)
+    return _Chain(tuple(prefixes), tuple(wholes))
 
 
 def _step_name(head: str, argument: Argument, k: int) -> str:
     return f"{head}:{k}" if argument.slot is None else head + argument.slot
 
 
-def _step(argument: Argument, category: Category) -> tuple[str | Category, ...]:
+def _step(argument: Argument, category: Category) -> _Step:
     slot = () if argument.slot is None else (argument.slot,)
     return (*slot, *(["#"] if argument.marked else []), "(", category, ")")
 
