@@ -11,7 +11,7 @@ from csl.induction.store import RuleStore
 from csl.induction.threads import Threads
 from csl.kernels.derive import build_trie, derive_rules
 from csl.kernels.hashing import build_table
-from csl.kernels.prune import expand, prune, users
+from csl.kernels.prune import prune, remove_derivable, users
 from csl.kernels.select import best_candidates, execute, group_costs
 from csl.kernels.store import rule_hashes, source_hashes
 from csl.kernels.unify import unify
@@ -25,11 +25,9 @@ class Search:
     def __init__(self, store: RuleStore, objective: Objective, seeds: Ids, config: InductionConfig, threads: Threads, typable=None):
         self.store, self.objective, self.config, self.threads, self.typable = store, objective, config, threads, typable
         self.alive = np.zeros(len(store), np.bool_)
-        self.last = 0
         self.seed = np.zeros(len(store), np.bool_)
         self.alive[seeds] = self.seed[seeds] = True
         self.examples = np.empty(0, np.int32)
-        self.used, self.used_offsets = np.empty(0, np.int32), np.zeros(1, np.int64)
         self.indexed = np.zeros(len(store), np.bool_)  # alive rules whose pairs are known
         self.pairs = np.empty((0, 3), np.int32)  # (r, g, r_add)
         self.valid = np.zeros(len(store), np.bool_)  # candidates the output CFG allows
@@ -52,8 +50,6 @@ class Search:
         self._grow()
         self.alive[rules] = True
         self.examples = np.concatenate([self.examples, rules])
-        self.used = np.concatenate([self.used, rules])
-        self.used_offsets = np.concatenate([self.used_offsets, self.used_offsets[-1] + np.arange(1, len(rules) + 1)])
 
     def total(self) -> int:
         rules = self.rules
@@ -65,40 +61,51 @@ class Search:
         arity = max(1, max_arity(values, begin, middle, rules))
         return values, begin, middle, self.alive, build_trie(values, begin, middle, rules), arity
 
+    def _order(self, rules, cost):
+        return rules[np.lexsort((rule_hashes(*self.store.arrays, rules), -cost))]
+
+    def _derive(self, chart, queries, banned):
+        """Derivations of rules, each without the rule in `banned`: flat rules and their offsets."""
+        found = self.threads.chunks(
+            lambda part: derive_rules(*chart, self.config.max_units, queries[part], banned[part]), np.arange(len(queries))
+        )
+        lengths = np.concatenate([np.diff(offsets) for _, offsets in found])
+        return np.concatenate([parts for parts, _ in found]), np.concatenate([[0], np.cumsum(lengths)])
+
+    def remove_derivable(self) -> int:
+        """Remove the rules that the others derive, the costliest first."""
+        rules = self.rules
+        rules = rules[~self.seed[rules]]
+        before = int(self.alive.sum())
+        fresh = ~self.indexed[rules]
+        self._remove_derivable(self._order(rules[fresh], self.objective.sizes()[rules[fresh]]))
+        rules = rules[self.alive[rules]]
+        self._remove_derivable(self._order(rules, self.objective.costs(rules)[rules]))
+        return before - int(self.alive.sum())
+
+    def _remove_derivable(self, order):
+        if len(order):
+            chart = self._chart()
+            hints, offsets = self._derive(chart, order, order)
+            keep = np.diff(offsets) > 0
+            kept, kept_offsets = take(hints, offsets, np.flatnonzero(keep))
+            remove_derivable(*chart, self.config.max_units, order[keep], kept, kept_offsets)
+
     def prune(self) -> int:
         """Remove the rules that no example needs, the costliest first."""
         rules = self.rules
         rules = rules[~self.seed[rules]]
-        fresh = ~self.indexed[rules] & np.isin(rules, self.examples[self.last:])
-        before = int(self.alive.sum())
-        self._prune(rules[fresh], self.objective.sizes()[rules[fresh]])
-        rules = rules[self.alive[rules]]
-        self._prune(rules, self.objective.costs(rules)[rules])
-        self.last = len(self.examples)
-        return before - int(self.alive.sum())
-
-    def _prune(self, rules, cost):
-        if not len(rules): return 0
-        order = rules[np.lexsort((rule_hashes(*self.store.arrays, rules), -cost))]
-        lists, starts = users(self.used, self.used_offsets, len(self.store))
+        order = self._order(rules, self.objective.costs(rules)[rules])
         chart = self._chart()
+        used, used_offsets = self._derive(chart, self.examples, np.full(len(self.examples), -1, np.int32))
+        assert (np.diff(used_offsets) > 0).all()
+        lists, starts = users(used, used_offsets, len(self.store))
         idle = starts[order] == starts[order + 1]
-        queries = np.where(idle, 0, lists[np.minimum(starts[order], len(lists) - 1)])
-        hints = self.threads.chunks(
-            lambda part: derive_rules(*chart, self.config.max_units, self.examples[queries[part]], order[part]),
-            np.arange(len(order)),
-        )
-        parts = np.concatenate([h[0] for h in hints])
-        lengths = np.concatenate([np.diff(h[1]) for h in hints])
-        offsets = np.concatenate([[0], np.cumsum(lengths)])
-        keep = idle | (lengths > 0)
-        starts_kept = offsets[:-1][keep]
-        hint_offsets = np.concatenate([[0], np.cumsum(lengths[keep])])
-        take = np.concatenate([parts[a : a + n] for a, n in zip(starts_kept, lengths[keep])] or [parts[:0]])
+        first = self.examples[lists[np.minimum(starts[order], len(lists) - 1)]]
+        hints, offsets = self._derive(chart, first, order)
+        keep = np.flatnonzero(idle | (np.diff(offsets) > 0))
         before = int(self.alive.sum())
-        self.used, self.used_offsets = prune(
-            *chart, self.config.max_units, order[keep], self.examples, self.used, self.used_offsets, lists, starts, take, hint_offsets
-        )
+        prune(*chart, self.config.max_units, order[keep], self.examples, used, used_offsets, lists, starts, *take(hints, offsets, keep))
         return before - int(self.alive.sum())
 
     def find_pairs(self) -> None:
@@ -172,40 +179,21 @@ class Search:
         return len(taken)
 
     def _restore(self, removed: Ids) -> None:
-        """Put back what can no longer be derived, and say what the others are made of."""
+        """Put back what can no longer be derived."""
         r, g, a = self.pairs.T
-        usable = self.alive[g] & self.alive[a]
-        part_of = np.full(len(self.store), -1, np.int32)
-        made = {}
-        first = {}
-        for k in np.flatnonzero(usable)[::-1]:
-            first[r[k]] = k
-        parts = []
-        rest = []
-        for x in removed:
-            if x in first:
-                part_of[x] = len(parts)
-                parts.append([g[first[x]], a[first[x]]])
-            else:
-                rest.append(x)
-        chart = self._chart()
-        _, begin, middle = self.store.arrays
-        rest = np.array(rest, np.int32)
+        simple = np.zeros(len(self.store), np.bool_)
+        simple[r[self.alive[g] & self.alive[a]]] = True
+        rest = removed[~simple[removed]]
+        _, begin, _ = self.store.arrays
         rest = rest[np.lexsort((rest, begin[rest + 1] - begin[rest]))]
-        back = 0
-        for x in rest:
-            found, off = derive_rules(*chart, self.config.max_units, np.array([x], np.int32), np.array([-1], np.int32))
-            if len(found):
-                part_of[x] = len(parts)
-                parts.append(found)
-            else:
-                self.alive[x] = True
-                back += 1
-                chart = self._chart()
-        self.put_back = back
-        flat = np.concatenate(parts or [np.empty(0, np.int32)]).astype(np.int32)
-        part_offsets = np.concatenate([[0], np.cumsum([len(p) for p in parts])]).astype(np.int64)
-        self.used, self.used_offsets = expand(self.used, self.used_offsets, self.alive, flat, part_offsets, part_of)
+        self.put_back = 0
+        while len(rest):
+            _, offsets = self._derive(self._chart(), rest, np.full(len(rest), -1, np.int32))
+            lost = rest[np.diff(offsets) == 0]
+            if not len(lost): break
+            self.alive[lost[0]] = True
+            self.put_back += 1
+            rest = lost[1:]
 
 
 from numba import njit
@@ -218,3 +206,15 @@ def max_arity(values, begin, middle, rules):
             n += values[p] < 0
         most = max(most, n)
     return most
+
+
+@njit(cache=True)
+def take(values, offsets, rows):
+    """Take rows of a ragged array."""
+    out_offsets = np.zeros(len(rows) + 1, np.int64)
+    for k in range(len(rows)):
+        out_offsets[k + 1] = out_offsets[k] + offsets[rows[k] + 1] - offsets[rows[k]]
+    out = np.empty(out_offsets[-1], np.int32)
+    for k in range(len(rows)):
+        out[out_offsets[k] : out_offsets[k + 1]] = values[offsets[rows[k]] : offsets[rows[k] + 1]]
+    return out, out_offsets

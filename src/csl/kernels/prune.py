@@ -12,46 +12,24 @@ from csl.kernels.derive import CHILD, _collect, derive
 
 
 @njit(cache=True, nogil=True)
-def expand(used, offsets, alive, parts, part_offsets, part_of):
-    """Replace removed rules in the examples' derivations by what they are made of, until all are alive.
+def remove_derivable(values, begin, middle, alive, trie, arity, max_units, order, hints, hint_offsets):
+    """Remove the rules of `order`, one after the other, that the other rules derive; `alive` is changed.
 
-    `used[offsets[e]:offsets[e + 1]]` are the rules of example e. The removed rule r is made of
-    `parts[part_offsets[k]:part_offsets[k + 1]]` with k = part_of[r]. Each rule is kept once an example.
+    `hints[hint_offsets[k]:hint_offsets[k + 1]]` are the rules of a derivation of `order[k]` without itself, found
+    earlier: good for as long as they are alive.
     """
-    out = np.empty(max(len(used), 16), np.int32)
-    out_offsets = np.zeros(len(offsets), np.int64)
-    seen = np.full(len(alive), -1, np.int64)
-    stack = np.empty(64, np.int32)
-    size = 0
-    for e in range(len(offsets) - 1):
-        for p in range(offsets[e], offsets[e + 1]):
-            stack[0] = used[p]
-            depth = 1
-            while depth > 0:
-                depth -= 1
-                r = stack[depth]
-                if seen[r] == e:
-                    continue
-                seen[r] = e
-                if alive[r]:
-                    if size == len(out):
-                        longer = np.empty(2 * size, np.int32)
-                        longer[:size] = out
-                        out = longer
-                    out[size] = r
-                    size += 1
-                    continue
-                k = part_of[r]
-                need = part_offsets[k + 1] - part_offsets[k]
-                if depth + need > len(stack):
-                    taller = np.empty(2 * (depth + need), np.int32)
-                    taller[:depth] = stack[:depth]
-                    stack = taller
-                for q in range(part_offsets[k], part_offsets[k + 1]):
-                    stack[depth] = parts[q]
-                    depth += 1
-        out_offsets[e + 1] = size
-    return out[:size].copy(), out_offsets
+    work = np.empty((256, CHILD + arity), np.int32)
+    for k in range(len(order)):
+        r = order[k]
+        goal = 0
+        for p in range(hint_offsets[k], hint_offsets[k + 1]):
+            if not alive[hints[p]]:
+                goal = -1
+        if goal < 0:
+            x, y = values[begin[r] : middle[r]], values[middle[r] : begin[r + 1]]
+            goal, work = derive(values, begin, middle, alive, trie, arity, r, max_units, x, y, work)
+        if goal >= 0:
+            alive[r] = False
 
 
 @njit(cache=True, nogil=True)
