@@ -65,16 +65,19 @@ def _half_of_gen(gen: Path) -> Path:
 
 def read_pairs(path: Path) -> Iterator[Example]:
     """Stream an original file as pairs of a sentence and its variable-free form."""
+    number = 0
     for number, line in read_lines(path):
         cells = line.split("\t")
-        if len(cells) != 3:
-            raise InputError(f"{len(cells)} columns; expected sentence, logical form, category", path, number)
+        if len(cells) != 3 or not all(map(str.strip, cells)):
+            raise InputError("expected three columns: sentence, logical form, category", path, number)
         sentence, logical_form, category = cells
         try:
             form = lone_word(logical_form) or remove_variables(logical_form)
         except (ValueError, RecursionError) as error:
             raise InputError(str(error), path, number) from error
         yield Example(tuple(sentence.split()), tuple(form.tokens()), {"category": category})
+    if not number:
+        raise InputError("no examples in the file; copy or download it again", path)
 
 
 class Words(NamedTuple):
