@@ -35,10 +35,12 @@ def prepare(source: Path | None, split: str) -> Task:
             "COGS needs its original files, train.tsv, dev.tsv and gen.tsv; give their folder with --source"
         )
     test_file = source / f"{split}.tsv"
-    notes = ["The paper's table of sizes says 12K for dev and test; the published files have 3,000 and 21,000 (gen)."]
-    if split == "gen" and not test_file.exists():
-        test_file = _half_of_gen(test_file)
-        notes.append("gen.tsv is not in the source folder; test is gen_half.tsv, half of each of its categories.")
+    notes = []
+    if split == "gen":
+        notes.append("The paper's table says 12K for dev and test; the published dev and gen have 3,000 and 21,000.")
+        if not test_file.exists():
+            test_file = _half_of_gen(test_file)
+            notes.append("gen.tsv is not in the source folder; test is gen_half.tsv, half of each of its categories.")
     train, dev, test = (list(read_pairs(path)) for path in (source / "train.tsv", source / "dev.tsv", test_file))
     words = Words.of(train)
     if unseen := words.unseen(Words.of([*dev, *test])):
