@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from csl.grammar.vocabulary import Ragged
 from csl.induction.config import InductionConfig
-from csl.induction.store import RuleStore
-from csl.induction.threads import Threads
+from csl.grammar.store import RuleStore
+from csl.kernels.threads import Threads
 from csl.kernels.occurrence import count_sides, count_pairs, postings
 
 UNIT = 1 << 20

@@ -7,13 +7,13 @@ import numpy.typing as npt
 
 from csl.induction.objective import Objective
 from csl.induction.config import InductionConfig
-from csl.induction.store import RuleStore
-from csl.induction.threads import Threads
+from csl.grammar.store import RuleStore
+from csl.kernels.threads import Threads
 from csl.kernels.derive import build_trie, derive_rules
 from csl.kernels.hashing import build_table
 from csl.kernels.prune import prune, remove_derivable, users
 from csl.kernels.select import best_candidates, execute, group_costs
-from csl.kernels.store import rule_hashes, source_hashes
+from csl.kernels.store import max_arity, rule_hashes, source_hashes, take
 from csl.kernels.unify import unify
 
 Ids = npt.NDArray[np.int32]
@@ -121,7 +121,7 @@ class Search:
             values, begin, middle = self.store.arrays
             table = build_table(self.hashes, partners)
             found = self.threads.chunks(
-                lambda part: unify(values, begin, middle, self.hashes, *table, part, config.max_nonterminals, config.repeated_target, config.lone_target),
+                lambda part: unify(values, begin, middle, *table, part, config.max_nonterminals, config.repeated_target, config.lone_target),
                 queries,
             )
             for r, g, v, b, m in found:
@@ -194,27 +194,3 @@ class Search:
             self.alive[lost[0]] = True
             self.put_back += 1
             rest = lost[1:]
-
-
-from numba import njit
-@njit(cache=True)
-def max_arity(values, begin, middle, rules):
-    most = 0
-    for k in range(len(rules)):
-        n = 0
-        for p in range(begin[rules[k]], middle[rules[k]]):
-            n += values[p] < 0
-        most = max(most, n)
-    return most
-
-
-@njit(cache=True)
-def take(values, offsets, rows):
-    """Take rows of a ragged array."""
-    out_offsets = np.zeros(len(rows) + 1, np.int64)
-    for k in range(len(rows)):
-        out_offsets[k + 1] = out_offsets[k] + offsets[rows[k] + 1] - offsets[rows[k]]
-    out = np.empty(out_offsets[-1], np.int32)
-    for k in range(len(rows)):
-        out[out_offsets[k] : out_offsets[k + 1]] = values[offsets[rows[k]] : offsets[rows[k] + 1]]
-    return out, out_offsets

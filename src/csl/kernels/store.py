@@ -119,3 +119,27 @@ def rule_hashes(values, begin, middle, rules):
         r = rules[k]
         out[k] = rule_hash(values, begin[r], middle[r], begin[r + 1])
     return out
+
+
+@njit(cache=True, nogil=True)
+def max_arity(values, begin, middle, rules):
+    """Return the largest number of nonterminals in a source."""
+    most = 0
+    for k in range(len(rules)):
+        n = 0
+        for p in range(begin[rules[k]], middle[rules[k]]):
+            n += values[p] < 0
+        most = max(most, n)
+    return most
+
+
+@njit(cache=True, nogil=True)
+def take(values, offsets, rows):
+    """Take rows of a ragged array."""
+    out_offsets = np.zeros(len(rows) + 1, np.int64)
+    for k in range(len(rows)):
+        out_offsets[k + 1] = out_offsets[k] + offsets[rows[k] + 1] - offsets[rows[k]]
+    out = np.empty(out_offsets[-1], values.dtype)
+    for k in range(len(rows)):
+        out[out_offsets[k] : out_offsets[k + 1]] = values[offsets[rows[k]] : offsets[rows[k] + 1]]
+    return out, out_offsets

@@ -202,7 +202,7 @@ def _appended(array, size, extra):
 
 
 @njit(cache=True, nogil=True)
-def unify(values, begin, middle, hashes, keys, first, following, rules, max_arity, repeats, lone_target):
+def unify(values, begin, middle, keys, first, following, rules, max_arity, repeats, lone_target):
     """Find every (r_c, g, r_add) for r_c in `rules` and g in the table.
 
     Returns the ids r_c and g of each triple and the candidates r_add laid end to end (values, begin, middle), one a
@@ -243,7 +243,7 @@ def unify(values, begin, middle, hashes, keys, first, following, rules, max_arit
                     g = first[find_slot(keys, first, h)]
                     twice = -1  # whether the span occurs twice; found out when first needed
                     while g >= 0:
-                        if hashes[g] == h and g != r:
+                        if g != r:
                             out_begin = _appended(out_begin, count + 1, 1)
                             at = out_begin[count]
                             out_values = _appended(out_values, at, (c2 - c0) + 2)
