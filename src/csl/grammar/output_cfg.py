@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,7 +23,9 @@ from csl.errors import InputError
 from csl.grammar.notation import escape, unescape
 from csl.grammar.symbols import Nt, Symbol
 from csl.grammar.vocabulary import IntArray, Vocabulary
-from csl.kernels.cfg_trie import CompiledCfg, compile_cfg
+
+if TYPE_CHECKING:
+    from csl.kernels.cfg_chart import CompiledCfg
 
 ARROW = "=>"
 MARK = "##"
@@ -209,8 +212,10 @@ class OutputCfg:
         names = {c.name for p in self.productions for c in (p.lhs, *p.categories)}
         return tuple(sorted(names | {ROOT.name}))
 
-    def compiled(self, vocabulary: Vocabulary) -> CompiledCfg:
+    def compiled(self, vocabulary: Vocabulary) -> "CompiledCfg":
         """Turn the CFG into arrays for kernels. Its tokens are added to the vocabulary."""
+        from csl.kernels.cfg_chart import compile_cfg  # noqa: PLC0415 — numba is slow to import
+
         number = {name: i for i, name in enumerate(self.categories)}
         productions = [
             (number[p.lhs.name], [-1 - number[s.name] if isinstance(s, Category) else vocabulary.add(s) for s in p.rhs])
@@ -219,7 +224,7 @@ class OutputCfg:
         return compile_cfg(productions, len(number), number[ROOT.name])
 
     @cached_property
-    def _own(self) -> tuple[Vocabulary, CompiledCfg]:
+    def _own(self) -> tuple[Vocabulary, "CompiledCfg"]:
         vocabulary = Vocabulary()
         return vocabulary, self.compiled(vocabulary)
 

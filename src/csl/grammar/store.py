@@ -5,9 +5,12 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 
-from csl.grammar import Rule
-from csl.grammar.vocabulary import Vocabulary
-from csl.kernels.store import erased_sides, intern, weights
+from csl.grammar.symbols import Rule
+from csl.grammar.vocabulary import IntArray, OffsetArray, Vocabulary
+from csl.kernels.store import intern, sides, take, weights
+
+EncodedRules = tuple[IntArray, OffsetArray, OffsetArray]
+"""(values, begin, middle): rule r is `values[begin[r]:begin[r + 1]]`, its source ends at `middle[r]`."""
 
 
 class RuleStore:
@@ -15,46 +18,51 @@ class RuleStore:
 
     def __init__(self) -> None:
         self._count = 0
-        self._arrays = (
-            np.empty(1024, np.int32),  # values
-            np.zeros(65, np.int64),  # begin
-            np.empty(64, np.int64),  # middle
-            np.empty(64, np.int32),  # chains of equal hashes
-            np.zeros(128, np.uint64),  # hash table
-            np.full(128, -1, np.int32),
-        )
+        self._values = np.empty(1024, np.int32)
+        self._begin = np.zeros(65, np.int64)
+        self._middle = np.empty(64, np.int64)
+        self._following = np.empty(64, np.int32)  # chains of rules with one hash
+        self._keys = np.zeros(128, np.uint64)  # hash table of their first ones
+        self._first = np.full(128, -1, np.int32)
 
     def __len__(self) -> int:
         return self._count
 
     @property
-    def arrays(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    def arrays(self) -> EncodedRules:
         """(values, begin, middle) for kernels; valid until rules are added."""
-        values, begin, middle, *_ = self._arrays
-        return values, begin[: self._count + 1], middle[: self._count]
+        return self._values, self._begin[: self._count + 1], self._middle[: self._count]
 
-    def add(self, values, begin, middle) -> npt.NDArray[np.int32]:  # type: ignore[no-untyped-def]
+    def add(self, values: IntArray, begin: OffsetArray, middle: OffsetArray) -> IntArray:
         """Add encoded rules; return their ids."""
-        v, b, m, f, k, h = self._arrays
-        ids, self._count, *arrays = intern(v, b, m, f, self._count, k, h, values, begin, middle)
-        self._arrays = tuple(arrays)  # type: ignore[assignment]
-        return ids  # type: ignore[no-any-return]
+        ids: IntArray
+        ids, self._count, self._values, self._begin, self._middle, self._following, self._keys, self._first = intern(
+            self._values, self._begin, self._middle, self._following, self._count, self._keys, self._first,
+            values, begin, middle,
+        )  # fmt: skip
+        return ids
 
-    def add_rules(self, rules: Iterable[Rule], vocabulary: Vocabulary) -> npt.NDArray[np.int32]:
+    def add_rules(self, rules: Iterable[Rule], vocabulary: Vocabulary) -> IntArray:
         """Add rules; return their ids."""
-        sides = [side for rule in rules for side in (rule.source, rule.target)]
-        values, offsets = vocabulary.encode(sides)
+        values, offsets = vocabulary.encode(side for rule in rules for side in (rule.source, rule.target))
         return self.add(values, offsets[::2], offsets[1::2])
 
-    def add_sides(self, other: "RuleStore", rules: npt.NDArray[np.int32], side: int) -> npt.NDArray[np.int32]:
-        """Add one side of rules of another store, indices erased; return their ids."""
-        values, begin = erased_sides(*other.arrays, rules, side)
-        return self.add(values, begin, begin[1:])
+    def add_sides(self, other: "RuleStore", rules: IntArray, side: int) -> IntArray:
+        """Add one side of rules of another store, indices erased, as rules that are all source; return their ids."""
+        values, offsets = sides(*other.arrays, rules, side)
+        return self.add(np.maximum(values, np.int32(-1)), offsets, offsets[1:])
 
-    def sizes(self, terminal: float, nonterminal: float, start: int) -> npt.NDArray[np.int64]:
-        """Weighted lengths of the rules from `start` on."""
+    def select(self, rules: IntArray) -> EncodedRules:
+        """Return some rules as `add` takes them."""
+        values, begin, middle = self.arrays
+        taken, offsets = take(values, begin, rules)
+        return taken, offsets, offsets[:-1] + (middle[rules] - begin[rules])
+
+    def sizes(self, terminal: int, nonterminal: int, start: int) -> npt.NDArray[np.int64]:
+        """|α| + |β| of the rules from `start` on, with these costs a symbol."""
         values, begin, _ = self.arrays
-        return weights(values, begin, start, self._count, round(terminal), round(nonterminal))  # type: ignore[no-any-return]
+        sizes: npt.NDArray[np.int64] = weights(values, begin, start, self._count, terminal, nonterminal)
+        return sizes
 
     def rule(self, i: int, vocabulary: Vocabulary) -> Rule:
         """Decode a rule."""

@@ -61,6 +61,15 @@ class Vocabulary:
             offsets.append(len(values))
         return Ragged(np.array(values, np.int32), np.array(offsets, np.int64))
 
+    def encode_tokens(self, sequences: Iterable[Sequence[str]]) -> Ragged:
+        """Encode sequences of plain tokens, faster than `encode`; new tokens are added."""
+        sides = list(sequences)
+        flat = [token for side in sides for token in side]
+        for token in dict.fromkeys(flat):
+            self.add(token)
+        values = np.fromiter(map(self._ids.__getitem__, flat), np.int32, len(flat))
+        return Ragged(values, np.cumsum([0, *map(len, sides)], dtype=np.int64))
+
     def decode(self, symbols: Iterable[int]) -> tuple[Symbol, ...]:
         """Turn encoded symbols back."""
         return tuple(Nt(-int(s)) if s < 0 else self._tokens[s] for s in symbols)

@@ -1,12 +1,20 @@
-"""The options of grammar induction, their presets, and the defaults that look at the data."""
+"""The options of grammar induction and their presets (paper, table "Hyperparameters for grammar induction")."""
 
-from pydantic import BaseModel, ConfigDict, Field
+import difflib
+import tomllib
+from collections.abc import Iterable
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from csl.data.files import read_lines
+from csl.errors import InputError
 
 
 class InductionConfig(BaseModel):
-    """Everything that decides which grammar is induced (paper, table "Hyperparameters for grammar induction")."""
+    """Everything, beside the data, that decides which grammar is induced."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     k_alpha: float = Field(4.0, ge=0, description="weight of log2 p̂(α | β)")
     k_beta: float = Field(16.0, ge=0, description="weight of log2 p̂(β | α)")
@@ -14,7 +22,7 @@ class InductionConfig(BaseModel):
     k_nt: float = Field(1.0, gt=0, description="cost of a nonterminal")
     max_nonterminals: int = Field(4, ge=1, le=8, description="largest arity of a rule")
     repeated_target: bool = Field(True, description="may a nonterminal occur more than once in a target?")
-    lone_target: bool = Field(False, description="may a target be a lone nonterminal?")
+    lone_target: bool = Field(True, description="may a target be a lone nonterminal, as in ⟨the NT_1, NT_1⟩?")
     partitions: int = Field(1, ge=1, description="parts of the data, by length, that are learnt one after the other")
     steps: int = Field(20, ge=1, description="at most so many steps a partition")
     max_units: int = Field(2, ge=0, description="lone-nonterminal sources in a row in a derivation, at most")
@@ -25,9 +33,59 @@ class InductionConfig(BaseModel):
 
 PRESETS = {
     "scan": InductionConfig(
-        k_alpha=0, k_beta=100, k_t=4, max_nonterminals=2, lone_target=True, partitions=16, steps=5, drop_duplicates=True
+        k_alpha=0, k_beta=100, k_t=4, max_nonterminals=2, partitions=16, steps=5, drop_duplicates=True
     ),
-    "cogs": InductionConfig(k_alpha=1, k_beta=5, lone_target=True),
+    "cogs": InductionConfig(k_alpha=1, k_beta=5),
     "geoquery": InductionConfig(repeated_target=False),
     "smcalflow": InductionConfig(),
 }
+"""The paper's settings, with one exception: the published system has lone targets for SCAN and COGS only."""
+
+
+def preset(name: str) -> InductionConfig:
+    """Return a preset by name."""
+    if name not in PRESETS:
+        raise InputError(f"no preset {name!r}; {_nearest(name, PRESETS)}")
+    return PRESETS[name]
+
+
+def read_config(path: Path | str) -> dict[str, object]:
+    """Read options from a TOML file, at its top or in a table `[induction]`."""
+    try:
+        values = tomllib.loads("\n".join(line for _, line in read_lines(path)))
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"not valid TOML: {error}", path) from error
+    section = values.get("induction", values)
+    if not isinstance(section, dict):
+        raise InputError("`induction` is not a table", path)
+    changed(InductionConfig(), section, path)
+    return section
+
+
+def parse_setting(text: str) -> tuple[str, str]:
+    """Split `key=value`."""
+    key, equals, value = text.partition("=")
+    if not equals:
+        raise InputError(f"--set {text}: expected key=value, for example --set k_t=8")
+    return key.strip(), value.strip()
+
+
+def changed(
+    config: InductionConfig, values: dict[str, object] | Iterable[tuple[str, object]], path: Path | str | None = None
+) -> InductionConfig:
+    """Return the config with some values changed; an unknown key or a wrong value is refused by name."""
+    new = dict(values)
+    for key in new:
+        if key not in InductionConfig.model_fields:
+            raise InputError(f"no option {key!r}; {_nearest(key, InductionConfig.model_fields)}", path)
+    try:
+        return InductionConfig.model_validate(config.model_dump() | new)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise InputError(f"{first['loc'][0]} = {first['input']!r}: {first['msg'].lower()}", path) from error
+
+
+def _nearest(name: str, known: Iterable[str]) -> str:
+    names = list(known)
+    close = difflib.get_close_matches(name, names, n=1)
+    return f"did you mean {close[0]!r}?" if close else f"known are {', '.join(names)}"

@@ -7,63 +7,83 @@ it is computed once a rule. Costs are kept as integers, in units of 2⁻²⁰: t
 import numpy as np
 import numpy.typing as npt
 
-from csl.grammar.vocabulary import Ragged
-from csl.induction.config import InductionConfig
 from csl.grammar.store import RuleStore
+from csl.induction.config import InductionConfig
+from csl.kernels.occurrence import Postings, count_pairs, count_sides, postings
 from csl.kernels.threads import Threads
-from csl.kernels.occurrence import count_sides, count_pairs, postings
 
 UNIT = 1 << 20
-UNKNOWN = np.int64(-1)
+SOURCE, TARGET = 0, 1
+
+Ids = npt.NDArray[np.int32]
+Costs = npt.NDArray[np.int64]
 
 
 class Objective:
-    """Costs of the rules of a store, with respect to examples (x, y)."""
+    """Costs of the rules of a store with respect to examples: rules of it, each counting `weights` times."""
 
-    def __init__(self, store: RuleStore, x: Ragged, y: Ragged, symbols: int, config: InductionConfig, threads: Threads):
+    def __init__(
+        self, store: RuleStore, examples: Ids, weights: Costs, symbols: int, config: InductionConfig, threads: Threads
+    ) -> None:
         self._store, self._config, self._threads = store, config, threads
-        every = np.arange(len(x), dtype=np.int32)
-        self._x = (*x, *postings(*x, symbols), every)
-        self._y = (*y, *postings(*y, symbols), every)
-        self._sides = (RuleStore(), RuleStore())  # distinct sources and targets, indices erased
-        self._counts = [np.zeros(0, np.int64), np.zeros(0, np.int64)]
-        self._cost = np.zeros(0, np.int64)
-        self._size = np.zeros(0, np.int64)
+        self._examples, self._weights = _sample(examples, weights, config)
+        self._postings: list[Postings] = [
+            postings(*store.arrays, self._examples, side, symbols) for side in (SOURCE, TARGET)
+        ]
+        self._sides = [RuleStore(), RuleStore()]  # the distinct sources and targets met, indices erased
+        self._counts = [np.empty(0, np.int64), np.empty(0, np.int64)]  # in how many examples each occurs
+        self._size = np.empty(0, np.int64)
+        self._cost = np.empty(0, np.int64)  # −1: not known yet
 
-    def sizes(self) -> npt.NDArray[np.int64]:
+    def sizes(self) -> Costs:
         """|α| + |β| of all rules of the store: a lower bound of their costs."""
-        known, store = len(self._size), self._store
-        if known < len(store):
-            self._size = np.concatenate([self._size, store.sizes(self._config.k_t * UNIT, self._config.k_nt * UNIT, known)])
+        known = len(self._size)
+        if known < len(self._store):
+            new = self._store.sizes(round(self._config.k_t * UNIT), round(self._config.k_nt * UNIT), known)
+            self._size = np.concatenate([self._size, new])
         return self._size
 
-    def costs(self, rules: npt.NDArray[np.int32]) -> npt.NDArray[np.int64]:
-        """Compute the costs of these rules where they are not known; return those of all rules (−1: not known)."""
-        grown = len(self._store) - len(self._cost)
-        self._cost = np.concatenate([self._cost, np.full(grown, UNKNOWN)])
+    def costs(self, rules: Ids) -> Costs:
+        """Make the costs of these rules known; return those of all rules, −1 where not known."""
+        self._cost = np.concatenate([self._cost, np.full(len(self._store) - len(self._cost), -1)])
         todo = np.unique(rules[self._cost[rules] < 0])
         if len(todo):
             self._cost[todo] = self.sizes()[todo] + self._penalties(todo)
         return self._cost
 
-    def _penalties(self, rules: npt.NDArray[np.int32]) -> npt.NDArray[np.int64]:
-        """−c_D(α, β) of each rule."""
-        store, config = self._store.arrays, self._config
-        both = self._threads.map(lambda part: count_pairs(*store, part, *self._x[:4], *self._y), rules)
+    def total(self, rules: Ids) -> int:
+        """L_D of a grammar, in units of 2⁻²⁰."""
+        return int(self.costs(rules)[rules].sum())
+
+    def _penalties(self, rules: Ids) -> Costs:
+        """−c_D(α, β) of each rule. What a sample does not show is no evidence against a rule."""
+        arrays, data = self._store.arrays, (self._examples, self._weights, *self._postings)
+        both = self._threads.map(lambda part: count_pairs(*arrays, part, *data), rules)
         penalty = np.zeros(len(rules))
-        for side, weight, data in ((0, config.k_beta, self._x), (1, config.k_alpha, self._y)):
+        for side, weight in ((SOURCE, self._config.k_beta), (TARGET, self._config.k_alpha)):
             if weight:
-                alone = self._count_sides(side, rules, data)
-                share = np.where(alone > 0, np.maximum(both, 0.5) / np.maximum(alone, 1), 1.0)
-                penalty -= weight * np.log2(np.minimum(share, 1.0))
+                alone = self._count(side, rules)
+                penalty -= weight * np.log2(np.maximum(both, 0.5) / np.maximum(alone, 1), where=alone > both, out=0 * penalty)
         return np.round(penalty * UNIT).astype(np.int64)
 
-    def _count_sides(self, side: int, rules, data):  # type: ignore[no-untyped-def]
-        sides = self._sides[side]
+    def _count(self, side: int, rules: Ids) -> Costs:
+        """Count the examples in which one side of each rule occurs; each distinct side once."""
+        sides, counts = self._sides[side], self._counts[side]
+        known = len(sides)
         ids = sides.add_sides(self._store, rules, side)
-        known = len(self._counts[side])
-        new = np.arange(known, len(sides), dtype=np.int32)
-        if len(new):
-            counts = self._threads.map(lambda part: count_sides(*sides.arrays, part, *data), new)
-            self._counts[side] = np.concatenate([self._counts[side], counts])
-        return self._counts[side][ids]
+        if known < len(sides):
+            representatives = np.empty(len(sides), np.int32)
+            representatives[ids[::-1]] = rules[::-1]
+            arrays, data = self._store.arrays, (side, self._examples, self._weights, self._postings[side])
+            new = self._threads.map(lambda part: count_sides(*arrays, part, *data), representatives[known:])
+            counts = self._counts[side] = np.concatenate([counts, new])
+        return counts[ids]
+
+
+def _sample(examples: Ids, weights: Costs, config: InductionConfig) -> tuple[Ids, Costs]:
+    """Draw `sample_size` of the examples, if there are more."""
+    if not 0 < config.sample_size < weights.sum():
+        return examples, weights
+    drawn = np.random.default_rng(config.seed).choice(weights.sum(), config.sample_size, replace=False)
+    taken = np.bincount(np.searchsorted(np.cumsum(weights), drawn, side="right"), minlength=len(examples))
+    return examples[taken > 0], taken[taken > 0]

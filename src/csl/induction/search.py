@@ -1,196 +1,210 @@
-"""The greedy search of grammar induction (paper, appendix "Grammar Induction Algorithm Details")."""
+"""The greedy search for a grammar (paper, appendix "Grammar Induction Algorithm Details").
 
-from dataclasses import dataclass
+A step looks at every rule r_c of the grammar: it goes if the other rules derive it; otherwise its candidate actions
+are the rules r_add that with a rule of the grammar make up r_c. What r_add lets go is the group of all r_c that it was
+found for, so one pass over the grammar gives all actions with their R_remove. Each rule chooses the action that saves
+most; those that still save something are executed, best first; what can then no longer be derived is put back.
+
+From step to step only pairs with a new rule are looked for, and the cost of a rule is computed once, and only when its
+size alone does not rule it out. Nothing here depends on ids or on the order of rules: ties are broken by content.
+"""
+
+from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
 
-from csl.induction.objective import Objective
-from csl.induction.config import InductionConfig
 from csl.grammar.store import RuleStore
-from csl.kernels.threads import Threads
+from csl.induction.config import InductionConfig
+from csl.induction.objective import TARGET, Costs, Ids, Objective
 from csl.kernels.derive import build_trie, derive_rules
 from csl.kernels.hashing import build_table
 from csl.kernels.prune import prune, remove_derivable, users
 from csl.kernels.select import best_candidates, execute, group_costs
-from csl.kernels.store import max_arity, rule_hashes, source_hashes, take
+from csl.kernels.store import max_arity, rule_hashes, sides, source_hashes, take
+from csl.kernels.threads import Threads
 from csl.kernels.unify import unify
 
-Ids = npt.NDArray[np.int32]
+Filter = Callable[[Ids, npt.NDArray[np.int64]], npt.NDArray[np.bool_]]
+"""Says of each target (values, offsets) whether the output CFG allows it."""
 
 
 class Search:
-    """A grammar in the making."""
+    """A grammar in the making: rules of a store that are alive, among them seeds, which stay."""
 
-    def __init__(self, store: RuleStore, objective: Objective, seeds: Ids, config: InductionConfig, threads: Threads, typable=None):
-        self.store, self.objective, self.config, self.threads, self.typable = store, objective, config, threads, typable
-        self.alive = np.zeros(len(store), np.bool_)
-        self.seed = np.zeros(len(store), np.bool_)
-        self.alive[seeds] = self.seed[seeds] = True
+    def __init__(
+        self,
+        store: RuleStore,
+        objective: Objective,
+        seeds: Ids,
+        config: InductionConfig,
+        threads: Threads,
+        allowed: Filter | None = None,
+    ) -> None:
+        self.store, self.objective, self.config, self._threads, self._allowed = store, objective, config, threads, allowed
         self.examples = np.empty(0, np.int32)
-        self.indexed = np.zeros(len(store), np.bool_)  # alive rules whose pairs are known
-        self.pairs = np.empty((0, 3), np.int32)  # (r, g, r_add)
-        self.valid = np.zeros(len(store), np.bool_)  # candidates the output CFG allows
-        self.checked = 0
-        self.hashes = np.empty(0, np.uint64)
-
-    def _grow(self) -> None:
-        n = len(self.store)
-        for name in ("alive", "seed", "indexed", "valid"):
-            old = getattr(self, name)
-            if len(old) < n:
-                setattr(self, name, np.concatenate([old, np.zeros(n - len(old), np.bool_)]))
-        self.hashes = np.concatenate([self.hashes, source_hashes(*self.store.arrays, len(self.hashes))])
+        self.candidates = 0  # in the last step
+        self._alive, self._seed = np.zeros(0, np.bool_), np.zeros(0, np.bool_)
+        self._paired = np.zeros(0, np.bool_)  # rules whose pairs with all other rules alive are known
+        self._valid = np.zeros(0, np.bool_)  # what the output CFG allows
+        self._hashes = np.empty(0, np.uint64)  # of the erased sources
+        self._pairs = np.empty((0, 3), np.int32)  # all (r_c, g, r_add) with r_c and g alive
+        self._cover_store()
+        self._alive[seeds] = self._seed[seeds] = True
 
     @property
     def rules(self) -> Ids:
-        return np.flatnonzero(self.alive).astype(np.int32)
-
-    def add_examples(self, rules: Ids) -> None:
-        self._grow()
-        self.alive[rules] = True
-        self.examples = np.concatenate([self.examples, rules])
+        """The ids of the rules of the grammar, ascending."""
+        return np.flatnonzero(self._alive).astype(np.int32)
 
     def total(self) -> int:
-        rules = self.rules
-        return int(self.objective.costs(rules)[rules].sum())
+        """The objective, in units of `csl.induction.objective`."""
+        return self.objective.total(self.rules)
 
-    def _chart(self):
-        rules = self.rules
-        values, begin, middle = self.store.arrays
-        arity = max(1, max_arity(values, begin, middle, rules))
-        return values, begin, middle, self.alive, build_trie(values, begin, middle, rules), arity
+    def add(self, rules: Ids, examples: Ids) -> None:
+        """Put rules into the grammar, and examples to those that it must derive."""
+        self._cover_store()
+        self._alive[rules] = True
+        self.examples = np.concatenate([self.examples, examples])
 
-    def _order(self, rules, cost):
-        return rules[np.lexsort((rule_hashes(*self.store.arrays, rules), -cost))]
+    def step(self) -> int:
+        """Take one step; return the number of actions."""
+        self.remove_derivable()
+        self._find_pairs()
+        taken = self._act() if len(self._pairs) else 0
+        self._cover_store()
+        return taken
 
-    def _derive(self, chart, queries, banned):
-        """Derivations of rules, each without the rule in `banned`: flat rules and their offsets."""
-        found = self.threads.chunks(
-            lambda part: derive_rules(*chart, self.config.max_units, queries[part], banned[part]), np.arange(len(queries))
-        )
-        lengths = np.concatenate([np.diff(offsets) for _, offsets in found])
-        return np.concatenate([parts for parts, _ in found]), np.concatenate([[0], np.cumsum(lengths)])
+    def remove_derivable(self) -> None:
+        """Remove the rules that the others derive, the costliest first; raw examples by size, before they cost work."""
+        new = self._removable()[~self._paired[self._removable()]]
+        self._remove(self._costliest(new, self.objective.sizes()[new]))
+        rules = self._removable()
+        self._remove(self._costliest(rules, self.objective.costs(rules)[rules]))
 
-    def remove_derivable(self) -> int:
-        """Remove the rules that the others derive, the costliest first."""
-        rules = self.rules
-        rules = rules[~self.seed[rules]]
-        before = int(self.alive.sum())
-        fresh = ~self.indexed[rules]
-        self._remove_derivable(self._order(rules[fresh], self.objective.sizes()[rules[fresh]]))
-        rules = rules[self.alive[rules]]
-        self._remove_derivable(self._order(rules, self.objective.costs(rules)[rules]))
-        return before - int(self.alive.sum())
-
-    def _remove_derivable(self, order):
-        if len(order):
-            chart = self._chart()
-            hints, offsets = self._derive(chart, order, order)
-            keep = np.diff(offsets) > 0
-            kept, kept_offsets = take(hints, offsets, np.flatnonzero(keep))
-            remove_derivable(*chart, self.config.max_units, order[keep], kept, kept_offsets)
-
-    def prune(self) -> int:
-        """Remove the rules that no example needs, the costliest first."""
-        rules = self.rules
-        rules = rules[~self.seed[rules]]
-        order = self._order(rules, self.objective.costs(rules)[rules])
+    def prune(self) -> None:
+        """Remove the rules that no example needs, the costliest first; every example stays derivable."""
+        rules = self._removable()
+        order = self._costliest(rules, self.objective.costs(rules)[rules])
         chart = self._chart()
-        used, used_offsets = self._derive(chart, self.examples, np.full(len(self.examples), -1, np.int32))
-        assert (np.diff(used_offsets) > 0).all()
-        lists, starts = users(used, used_offsets, len(self.store))
+        used, offsets = self._derive(chart, self.examples, np.full(len(self.examples), -1, np.int32))
+        if not np.diff(offsets).all():
+            raise AssertionError("the search lost an example")
+        lists, starts = users(used, offsets, len(self.store))
         idle = starts[order] == starts[order + 1]
         first = self.examples[lists[np.minimum(starts[order], len(lists) - 1)]]
-        hints, offsets = self._derive(chart, first, order)
-        keep = np.flatnonzero(idle | (np.diff(offsets) > 0))
-        before = int(self.alive.sum())
-        prune(*chart, self.config.max_units, order[keep], self.examples, used, used_offsets, lists, starts, *take(hints, offsets, keep))
-        return before - int(self.alive.sum())
+        hints, hint_offsets = self._derive(chart, first, order)
+        perhaps = np.flatnonzero(idle | (np.diff(hint_offsets) > 0))
+        prune(
+            *chart, self.config.max_units, order[perhaps], self.examples, used, offsets, lists, starts,
+            *take(hints, hint_offsets, perhaps),
+        )  # fmt: skip
 
-    def find_pairs(self) -> None:
-        self._grow()
+    def uses(self) -> npt.NDArray[np.int64]:
+        """How often each rule of the store is used in one derivation of each example."""
+        used, _ = self._derive(self._chart(), self.examples, np.full(len(self.examples), -1, np.int32))
+        return np.bincount(used, minlength=len(self.store))
+
+    def _cover_store(self) -> None:
+        """Let the arrays over rules cover all rules of the store."""
+        more = len(self.store) - len(self._alive)
+        if more:
+            for name in ("_alive", "_seed", "_paired", "_valid"):
+                setattr(self, name, np.concatenate([getattr(self, name), np.zeros(more, np.bool_)]))
+            new = np.arange(len(self.store) - more, len(self.store), dtype=np.int32)
+            self._hashes = np.concatenate([self._hashes, source_hashes(*self.store.arrays, new[0])])
+            self._valid[new] = self._threads.map(self._are_valid, new) if self._allowed else True
+
+    def _are_valid(self, rules: Ids) -> npt.NDArray[np.bool_]:
+        assert self._allowed is not None
+        return self._allowed(*sides(*self.store.arrays, rules, TARGET))
+
+    def _removable(self) -> Ids:
+        return np.flatnonzero(self._alive & ~self._seed).astype(np.int32)
+
+    def _costliest(self, rules: Ids, cost: Costs) -> Ids:
+        return rules[np.lexsort((rule_hashes(*self.store.arrays, rules), -cost))]
+
+    def _chart(self):  # type: ignore[no-untyped-def]
+        """What the chart kernels take first: the store, who is alive, the trie of sources, the largest arity."""
+        arrays, rules = self.store.arrays, self.rules
+        return *arrays, self._alive, build_trie(*arrays, rules), max(1, max_arity(*arrays, rules))
+
+    def _derive(self, chart, queries: Ids, banned: Ids):  # type: ignore[no-untyped-def]
+        """Derive rules, each without the one in `banned`; return the rules used, end to end, and their offsets."""
+        found = self._threads.chunks(
+            lambda part: derive_rules(*chart, self.config.max_units, queries[part], banned[part]),
+            np.arange(len(queries)),
+        )
+        lengths = np.concatenate([np.diff(offsets) for _, offsets in found])
+        return np.concatenate([rules for rules, _ in found]), np.concatenate([[0], np.cumsum(lengths)])
+
+    def _remove(self, order: Ids) -> None:
+        """Remove, in this order, what the others derive."""
+        chart = self._chart()
+        hints, offsets = self._derive(chart, order, order)
+        perhaps = np.flatnonzero(np.diff(offsets))  # the grammar only shrinks: what it does not derive now it never will
+        remove_derivable(*chart, self.config.max_units, order[perhaps], *take(hints, offsets, perhaps))
+
+    def _find_pairs(self) -> None:
+        """Bring `_pairs` up to date: drop those of removed rules, find those with new ones."""
         rules = self.rules
-        new = rules[~self.indexed[rules]]
-        old = rules[self.indexed[rules]]
-        config = self.config
-        for queries, partners in ((new, rules), (old, new)):
-            queries = queries[~self.seed[queries]]
-            if not len(queries) or not len(partners):
-                continue
-            values, begin, middle = self.store.arrays
-            table = build_table(self.hashes, partners)
-            found = self.threads.chunks(
-                lambda part: unify(values, begin, middle, *table, part, config.max_nonterminals, config.repeated_target, config.lone_target),
-                queries,
-            )
-            for r, g, v, b, m in found:
-                self.pairs = np.concatenate([self.pairs, np.stack([r, g, self.store.add(v, b, m)], axis=1)])
-        self.indexed[rules] = True
-        self._grow()
-        if self.checked < len(self.store):
-            values, begin, middle = self.store.arrays
-            fresh = np.arange(self.checked, len(self.store))
-            self.valid[fresh] = True if self.typable is None else self.typable(values, begin, middle, fresh)
-            self.checked = len(self.store)
+        self._paired &= self._alive
+        self._pairs = self._pairs[self._alive[self._pairs[:, 0]] & self._alive[self._pairs[:, 1]]]
+        new, old = rules[~self._paired[rules]], rules[self._paired[rules]]
+        found = [self._pairs, self._unify(new, rules), self._unify(old, new)]
+        self._cover_store()
+        pairs = np.concatenate(found)
+        self._pairs = pairs[self._valid[pairs[:, 2]]]
+        self._paired[rules] = True
 
-    def live_pairs(self):
-        self.indexed &= self.alive
-        r, g, a = self.pairs.T
-        self.pairs = self.pairs[self.alive[r] & self.alive[g] & self.valid[a]]
-        return self.pairs
+    def _unify(self, rules: Ids, partners: Ids) -> Ids:
+        """Find all (r_c, g, r_add) with r_c in `rules`, not a seed, and g in `partners`."""
+        arrays, table, config = self.store.arrays, build_table(self._hashes, partners), self.config
+        options = (config.max_nonterminals, config.repeated_target, config.lone_target)
+        found = self._threads.chunks(lambda part: unify(*arrays, *table, part, *options), rules[~self._seed[rules]])
+        return np.concatenate([np.stack([r, g, self.store.add(*candidates)], axis=1) for r, g, *candidates in found])
 
-    def step(self):
-        """One step; returns the number of actions taken."""
-        self._grow()
-        self.find_pairs()
-        pairs = self.live_pairs()
-        if not len(pairs):
-            return 0
-        # groups: candidate → rules it lets go; and back
-        key = np.unique(pairs[:, 2].astype(np.int64) << 32 | pairs[:, 0])
-        candidate, member = (key >> 32).astype(np.int32), (key & 0xFFFFFFFF).astype(np.int32)
-        added, group = np.unique(candidate, return_inverse=True)
-        offsets = np.concatenate([[0], np.cumsum(np.bincount(group))])
-        back = np.argsort(member, kind="stable")
-        chooser, back_sizes = np.unique(member[back], return_counts=True)
-        back_offsets = np.concatenate([[0], np.cumsum(back_sizes)])
-        cost = self.objective.costs(chooser)
-        total = group_costs(member, offsets, cost)
-        size = self.objective.sizes()[added]
-        present = self.alive[added]
+    def _act(self) -> int:
+        """Let each rule choose its best action, and execute them; return the number of actions."""
+        # actions: candidate → the rules it lets go (R_remove); and back: rule → its actions
+        key = np.unique(self._pairs[:, 2].astype(np.int64) << 32 | self._pairs[:, 0])
+        candidate, members = (key >> 32).astype(np.int32), (key & 0xFFFFFFFF).astype(np.int32)
+        added, action, group_sizes = np.unique(candidate, return_inverse=True, return_counts=True)
+        offsets = np.concatenate([[0], np.cumsum(group_sizes)])
+        back = np.argsort(members, kind="stable")
+        rules, choices = np.unique(members, return_counts=True)
+        back_offsets = np.concatenate([[0], np.cumsum(choices)])
+        self.candidates = len(added)
+
+        cost, size = self.objective.costs(rules), self.objective.sizes()[added]
+        saved = group_costs(members, offsets, cost)
+        known = self._alive[added] | (cost[added] >= 0)
+        price = np.where(self._alive[added], 0, np.where(known, cost[added], size))  # a lower bound until it is known
         tie = np.empty(len(added), np.int64)
         tie[np.lexsort((rule_hashes(*self.store.arrays, added), size))] = np.arange(len(added))
-        bound = np.where(present, 0, np.where(cost[added] >= 0, cost[added], size))
-        known = present | (cost[added] >= 0)
         while True:
-            best = best_candidates(group[back], back_offsets, total - bound, tie)
+            best = best_candidates(action[back], back_offsets, saved - price, tie)
             chosen = np.unique(best[best >= 0])
             todo = chosen[~known[chosen]]
             if not len(todo):
                 break
-            bound[todo] = self.objective.costs(added[todo])[added[todo]]
+            price[todo] = self.objective.costs(added[todo])[added[todo]]
             known[todo] = True
-        order = chosen[np.lexsort((tie[chosen], -(total - bound)[chosen]))]
-        cost = self.objective.costs(added[order])
-        before = self.alive.copy()
-        taken = execute(order, member, offsets, added, cost, self.alive)
-        self._restore(np.flatnonzero(before & ~self.alive).astype(np.int32))
-        return len(taken)
+        order = chosen[np.lexsort((tie[chosen], (price - saved)[chosen]))]
+        before = self._alive.copy()
+        taken = execute(order, members, offsets, added, self.objective.costs(added[order]), self._alive)
+        self._put_back(np.flatnonzero(before & ~self._alive).astype(np.int32))
+        return int(taken)
 
-    def _restore(self, removed: Ids) -> None:
-        """Put back what can no longer be derived."""
-        r, g, a = self.pairs.T
-        simple = np.zeros(len(self.store), np.bool_)
-        simple[r[self.alive[g] & self.alive[a]]] = True
-        rest = removed[~simple[removed]]
-        _, begin, _ = self.store.arrays
-        rest = rest[np.lexsort((rest, begin[rest + 1] - begin[rest]))]
-        self.put_back = 0
-        while len(rest):
-            _, offsets = self._derive(self._chart(), rest, np.full(len(rest), -1, np.int32))
-            lost = rest[np.diff(offsets) == 0]
-            if not len(lost): break
-            self.alive[lost[0]] = True
-            self.put_back += 1
-            rest = lost[1:]
+    def _put_back(self, removed: Ids) -> None:
+        """Put back the rules that are not derivable now that all actions are executed.
+
+        Most are made up by one of their pairs; only the others need a look.
+        """
+        r_c, g, r_add = self._pairs.T
+        made_up = np.zeros(len(self._alive), np.bool_)
+        made_up[r_c[self._alive[g] & self._alive[r_add]]] = True
+        rest = removed[~made_up[removed]]
+        _, offsets = self._derive(self._chart(), rest, np.full(len(rest), -1, np.int32))
+        self._alive[rest[np.diff(offsets) == 0]] = True

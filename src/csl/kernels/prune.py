@@ -69,7 +69,7 @@ def prune(
     """Try to remove the rules of `order` one after the other; `alive` is changed.
 
     `examples[e]` is the rule of example e. `hints[hint_offsets[k]:hint_offsets[k + 1]]` is a derivation, found
-    earlier, of the first user of `order[k]` without that rule. Returns the new derivations of all examples.
+    earlier, of the first user of `order[k]` without that rule.
     """
     count = len(examples)
     place = offsets[:-1].copy()  # where example e's derivation now starts and how long it is
@@ -155,9 +155,3 @@ def prune(
                 late_next[late] = chain[pool[p]]
                 chain[pool[p]] = late
                 late += 1
-    out_offsets = np.zeros(count + 1, np.int64)
-    out_offsets[1:] = np.cumsum(length)
-    out = np.empty(out_offsets[-1], np.int32)
-    for e in range(count):
-        out[out_offsets[e] : out_offsets[e + 1]] = pool[place[e] : place[e] + length[e]]
-    return out, out_offsets

@@ -37,9 +37,8 @@ def best_candidates(candidates, offsets, gain, tie):
 def execute(order, members, offsets, added, cost, alive):
     """Take the actions in order, each only if it still saves something; `alive` is changed.
 
-    Action a adds rule `added[a]` and removes its members. Returns the actions taken.
+    Action a adds rule `added[a]` and removes its members. Returns the number of actions taken.
     """
-    taken = np.empty(len(order), np.int64)
     count = 0
     for k in range(len(order)):
         a = order[k]
@@ -51,6 +50,5 @@ def execute(order, members, offsets, added, cost, alive):
             alive[added[a]] = True
             for p in range(offsets[a], offsets[a + 1]):
                 alive[members[p]] = False
-            taken[count] = a
             count += 1
-    return taken[:count].copy()
+    return count

@@ -73,23 +73,17 @@ def intern(values, begin, middle, following, count, keys, first, new_values, new
 
 
 @njit(cache=True, nogil=True)
-def erased_sides(values, begin, middle, rules, side):
-    """Copy one side (0: source, 1: target) of each rule with indices erased, as rules that are all source."""
-    total = 0
+def sides(values, begin, middle, rules, side):
+    """Copy one side (0: source, 1: target) of each rule, end to end; return it and the offsets."""
+    offsets = np.zeros(len(rules) + 1, np.int64)
     for k in range(len(rules)):
         r = rules[k]
-        total += middle[r] - begin[r] if side == 0 else begin[r + 1] - middle[r]
-    out = np.empty(total, np.int32)
-    out_begin = np.zeros(len(rules) + 1, np.int64)
-    at = 0
+        offsets[k + 1] = offsets[k] + (middle[r] - begin[r] if side == 0 else begin[r + 1] - middle[r])
+    out = np.empty(offsets[-1], np.int32)
     for k in range(len(rules)):
-        r = rules[k]
-        a, b = (begin[r], middle[r]) if side == 0 else (middle[r], begin[r + 1])
-        for p in range(a, b):
-            out[at] = max(values[p], -1)
-            at += 1
-        out_begin[k + 1] = at
-    return out, out_begin
+        start = begin[rules[k]] if side == 0 else middle[rules[k]]
+        out[offsets[k] : offsets[k + 1]] = values[start : start + offsets[k + 1] - offsets[k]]
+    return out, offsets
 
 
 @njit(cache=True, nogil=True)

@@ -1,0 +1,149 @@
+"""Grammar induction from examples to grammar (paper, "Grammar Induction Algorithm").
+
+Initialisation, partitions by length, steps until nothing improves, and what is left over removed at the end.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from csl.data import Example
+from csl.grammar import Grammar, Rule
+from csl.grammar.output_cfg import OutputCfg
+from csl.grammar.store import RuleStore
+from csl.grammar.vocabulary import Vocabulary
+from csl.induction.config import InductionConfig
+from csl.induction.objective import UNIT, Objective
+from csl.induction.search import Filter, Search
+from csl.kernels.threads import Threads
+
+
+@dataclass(frozen=True)
+class Step:
+    """What a step of the search came to."""
+
+    partition: int
+    partitions: int
+    step: int
+    rules: int
+    objective: float
+    candidates: int
+    actions: int
+
+
+class State(NamedTuple):
+    """Where a search stands after a step: all it needs to go on. The rules are encoded as in `RuleStore`."""
+
+    partition: int
+    step: int
+    finished: bool  # the partition, that is
+    values: npt.NDArray[np.int32]
+    begin: npt.NDArray[np.int64]
+    middle: npt.NDArray[np.int64]
+
+
+class Checkpoint(Protocol):
+    """Keeps the state of a search."""
+
+    def load(self) -> State | None:
+        """Return the state saved last, if there is one."""
+
+    def save(self, state: State) -> None:
+        """Save the state."""
+
+
+@dataclass(frozen=True)
+class Induced:
+    """A grammar with what is worth telling about it."""
+
+    grammar: Grammar
+    size_before: float  # of the examples as rules: what the objective starts from, without penalties
+    objective: float
+    cost: dict[Rule, float]
+    uses: dict[Rule, int]  # in one derivation of each example
+
+    def savings(self, config: InductionConfig) -> dict[Rule, float]:
+        """What each rule saves: the terminals it writes, each time it is used, less what it costs."""
+        return {
+            rule: config.k_t * uses * sum(isinstance(s, str) for s in rule.source + rule.target) - self.cost[rule]
+            for rule, uses in self.uses.items()
+        }
+
+
+def induce(
+    examples: Sequence[Example],
+    config: InductionConfig,
+    *,
+    seeds: Iterable[Rule] = (),
+    output_cfg: OutputCfg | None = None,
+    threads: int = 1,
+    progress: Callable[[Step], None] | None = None,
+    checkpoint: Checkpoint | None = None,
+) -> Induced:
+    """Induce a grammar that derives every example.
+
+    Seed rules are part of it from the start and stay. With an output CFG, only rules whose target it can derive, for
+    some categories in place of the nonterminals, are added. The result does not depend on the number of threads, nor
+    on whether the search was interrupted and went on from a checkpoint.
+    """
+    weights = Counter(examples)
+    ordered = sorted(weights, key=lambda e: (len(e.source_text), e.source_text, e.target_text))
+    vocabulary, store, pool = Vocabulary(), RuleStore(), Threads(threads)
+    values, offsets = vocabulary.encode_tokens(side for e in ordered for side in (e.source, e.target))
+    ids = store.add(values, offsets[::2], offsets[1::2])
+    seed_ids = store.add_rules(seeds, vocabulary)
+    allowed = _filter(output_cfg, vocabulary) if output_cfg else None
+    counts = np.array([1 if config.drop_duplicates else weights[e] for e in ordered], np.int64)
+    objective = Objective(store, ids, counts, len(vocabulary), config, pool)
+    search = Search(store, objective, seed_ids, config, pool, allowed)
+    state = checkpoint.load() if checkpoint else None
+    if state:
+        search.add(store.add(state.values, state.begin, state.middle), ids[:0])
+    for partition, part in enumerate(np.array_split(ids, min(config.partitions, len(ids)))):
+        done = 0
+        if state and partition <= state.partition:
+            search.add(part[:0], part)
+            if partition < state.partition or state.finished:
+                continue
+            done = state.step
+        else:
+            search.add(part, part)
+        for step in range(done + 1, config.steps + 1):
+            actions = search.step()
+            if checkpoint:
+                finished = actions == 0 or step == config.steps
+                checkpoint.save(State(partition, step, finished, *store.select(search.rules)))
+            if progress:
+                rules, total = len(search.rules), search.total() / UNIT
+                progress(Step(partition + 1, config.partitions, step, rules, total, search.candidates, actions))
+            if actions == 0:
+                break
+    search.remove_derivable()
+    search.prune()
+    return _result(search, vocabulary, float(objective.sizes()[ids].sum()) / UNIT)
+
+
+def _filter(cfg: OutputCfg, vocabulary: Vocabulary) -> Filter:
+    from csl.kernels.cfg_chart import typable  # noqa: PLC0415 — compiled only when there is a CFG
+
+    compiled = cfg.compiled(vocabulary)
+    return lambda values, offsets: typable(compiled, values, offsets)
+
+
+def _result(search: Search, vocabulary: Vocabulary, size_before: float) -> Induced:
+    """Decode the grammar, the rules with fewest nonterminals first."""
+    ids = search.rules
+    cost, uses = search.objective.costs(ids) / UNIT, search.uses()
+    rules = {search.store.rule(i, vocabulary): i for i in ids}
+    order = sorted(rules, key=lambda rule: (rule.arity, str(rule)))
+    return Induced(
+        Grammar(order),
+        size_before,
+        search.total() / UNIT,
+        {rule: float(cost[rules[rule]]) for rule in order},
+        {rule: int(uses[rules[rule]]) for rule in order},
+    )

@@ -1,0 +1,303 @@
+"""Charts over inputs alone: which spans a grammar derives, and the packed forest of all derivations of an input.
+
+With one nonterminal, a span of the input is derivable or it is not. Starts i are taken from right to left. From each,
+the trie of the sources is walked rightwards over positions j in order; all walks that meet at the same node and
+position become one state, with an edge for each way to come there. That keeps recognition at O(n³) edges for each
+node of the trie, however many nonterminals a source has. The edges, followed back from the state where a source ends,
+spell out every match and nothing else, so that unpacking costs no more than what it writes.
+
+A forest is a hypergraph. A vertex is a span with the number of rules with a lone nonterminal as source (units) that
+may still be applied there in a row; an application is a rule with a child vertex for each of its nonterminals. Each
+derivation is contained once. Vertices are numbered so that children come after their parents: the goal is the first.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from csl.kernels.derive import Trie, edge
+
+BoolArray = npt.NDArray[np.bool_]
+IntArray = npt.NDArray[np.int32]
+OffsetArray = npt.NDArray[np.int64]
+
+UNCOVERED, COVERED, TOO_MANY = 0, 1, 2  # status of an input; TOO_MANY: more applications than the limit
+
+NODE, FIRST, FOLLOWING = 0, 1, 2  # a state: trie node, first edge to it (the root has none), next end in its cell
+FROM, CELL, ONTO, NEXT = 0, 1, 2, 3  # an edge: state before, span taken (−1: a terminal), trie node, next edge
+
+
+class Forests(NamedTuple):
+    """Packed forests of several inputs, end to end; offsets have one more entry than what they divide."""
+
+    status: IntArray  # of each input
+    vertices: OffsetArray  # input → its vertices; none unless it is COVERED
+    spans: IntArray  # vertex → (start, stop, units that may still be applied)
+    applications: OffsetArray  # vertex → its applications
+    rules: IntArray  # application → rule
+    arguments: OffsetArray  # application → its places in `children`
+    children: IntArray  # vertices
+
+
+@njit(cache=True, nogil=True)
+def _longer(array: IntArray, size: int) -> IntArray:
+    """Return an array with room for another row after `size` rows: the old one if it has it."""
+    if size < array.shape[0]:
+        return array
+    grown = np.empty((2 * size, array.shape[1]), array.dtype)
+    grown[:size] = array[:size]
+    return grown
+
+
+@njit(cache=True, nogil=True)
+def _add_edge(edges: IntArray, size: int, source: int, cell: int, onto: int, pending: IntArray, at: int) -> IntArray:
+    """Write an edge and put it on the list of those that arrive at a position."""
+    edges = _longer(edges, size)
+    edges[size, FROM], edges[size, CELL], edges[size, ONTO], edges[size, NEXT] = source, cell, onto, pending[at]
+    pending[at] = size
+    return edges
+
+
+@njit(cache=True, nogil=True)
+def _add_state(states: IntArray, size: int, node: int) -> IntArray:
+    states = _longer(states, size)
+    states[size, NODE], states[size, FIRST], states[size, FOLLOWING] = node, -1, -1
+    return states
+
+
+@njit(cache=True, nogil=True)
+def _recognise(
+    trie: Trie, x: IntArray, slot: IntArray, states: IntArray, edges: IntArray
+) -> tuple[IntArray, IntArray, IntArray]:
+    """Find all matches of sources in x. Symbols ≤ 0 of x match nothing.
+
+    Returns the cells, the states and the edges; cell i · (n + 1) + j holds the first state where a source that matches
+    [i, j) ends, or −1. `slot` has an entry for each trie node, all −1, and is left that way; `states` and `edges` are
+    what an earlier call returned, to be used again. Lone nonterminals do not count: they need a derivable span.
+    """
+    n = len(x)
+    width = n + 1
+    cells = np.full(width * width, -1, np.int32)
+    pending = np.full(width, -1, np.int32)
+    lone = edge(trie, 0, 0)
+    n_states = n_edges = 0
+    for i in range(n - 1, -1, -1):
+        root = n_states
+        states = _add_state(states, n_states, 0)
+        n_states += 1
+        below = edge(trie, 0, x[i]) if x[i] > 0 else -1
+        if below >= 0:
+            edges = _add_edge(edges, n_edges, root, -1, below, pending, i + 1)
+            n_edges += 1
+        for j in range(i + 1, width):
+            cell = i * width + j
+            first = n_states
+            e = pending[j]
+            pending[j] = -1
+            while e >= 0:  # edges that lead to the same node meet in one state
+                following, node = edges[e, NEXT], edges[e, ONTO]
+                if slot[node] < 0:
+                    slot[node] = n_states
+                    states = _add_state(states, n_states, node)
+                    if trie.head[node] >= 0:
+                        states[n_states, FOLLOWING] = cells[cell]
+                        cells[cell] = n_states
+                    n_states += 1
+                edges[e, NEXT] = states[slot[node], FIRST]
+                states[slot[node], FIRST] = e
+                e = following
+            for s in range(first, n_states):
+                slot[states[s, NODE]] = -1
+            if lone >= 0 and cells[cell] >= 0:  # the span may be what a source begins with
+                states = _add_state(states, n_states, lone)
+                edges = _add_edge(edges, n_edges, root, cell, lone, states[:, FIRST], n_states)
+                n_states += 1
+                n_edges += 1
+            if j == n:
+                continue
+            for s in range(first, n_states):
+                node = states[s, NODE]
+                below = edge(trie, node, x[j]) if x[j] > 0 else -1
+                if below >= 0:
+                    edges = _add_edge(edges, n_edges, s, -1, below, pending, j + 1)
+                    n_edges += 1
+                below = edge(trie, node, 0)
+                if below >= 0:
+                    for q in range(j + 1, width):
+                        if cells[j * width + q] >= 0:
+                            edges = _add_edge(edges, n_edges, s, j * width + q, below, pending, q)
+                            n_edges += 1
+    return cells, states, edges
+
+
+@njit(cache=True, nogil=True)
+def covered(trie: Trie, values: IntArray, offsets: OffsetArray) -> BoolArray:
+    """Whether each input has a derivation, to any output."""
+    out = np.zeros(len(offsets) - 1, np.bool_)
+    slot = np.full(len(trie.head), -1, np.int32)
+    states, edges = np.empty((64, 3), np.int32), np.empty((64, 4), np.int32)
+    for k in range(len(out)):
+        x = values[offsets[k] : offsets[k + 1]]
+        cells, states, edges = _recognise(trie, x, slot, states, edges)
+        out[k] = cells[len(x)] >= 0
+    return out
+
+
+@njit(cache=True, nogil=True)
+def derivable_spans(trie: Trie, x: IntArray) -> BoolArray:
+    """Return a square table: whether x[i:j] has a derivation."""
+    slot = np.full(len(trie.head), -1, np.int32)
+    cells, _, _ = _recognise(trie, x, slot, np.empty((64, 3), np.int32), np.empty((64, 4), np.int32))
+    return (cells >= 0).reshape(len(x) + 1, len(x) + 1)
+
+
+@njit(cache=True, nogil=True)
+def _longer_list(array: npt.NDArray[np.generic], size: int, extra: int) -> npt.NDArray[np.generic]:
+    """Return an array with room for `extra` more entries after `size`: the old one if it has it."""
+    if size + extra <= len(array):
+        return array
+    grown = np.empty(2 * (size + extra), array.dtype)
+    grown[:size] = array[:size]
+    return grown
+
+
+@njit(cache=True, nogil=True)
+def _unpack_cell(
+    trie: Trie,
+    states: IntArray,
+    edges: IntArray,
+    end: int,
+    levels: int,
+    path: IntArray,
+    rules: IntArray,
+    arguments: OffsetArray,
+    children: IntArray,
+    size: int,
+    limit: int,
+) -> tuple[IntArray, OffsetArray, IntArray, int]:
+    """Append the applications of a cell, whose first end state is `end`, after the `size` there are.
+
+    Children are written as cell · levels + levels − 1, to be numbered later. Stops when `limit` is passed.
+    """
+    while end >= 0:
+        depth = 0
+        path[0] = states[end, FIRST]
+        while depth >= 0 and size <= limit:
+            e = path[depth]
+            if e < 0:
+                depth -= 1
+                if depth >= 0:
+                    path[depth] = edges[path[depth], NEXT]
+                continue
+            before = states[edges[e, FROM], FIRST]
+            if before >= 0:
+                depth += 1
+                path[depth] = before
+                continue
+            rule = trie.head[states[end, NODE]]
+            while rule >= 0:
+                at = arguments[size]
+                children = _longer_list(children, at, depth + 1)
+                for d in range(depth, -1, -1):  # the path was walked from right to left
+                    if edges[path[d], CELL] >= 0:
+                        children[at] = edges[path[d], CELL] * levels + levels - 1
+                        at += 1
+                rules, arguments = _longer_list(rules, size, 1), _longer_list(arguments, size + 1, 1)
+                rules[size] = rule
+                size += 1
+                arguments[size] = at
+                rule = trie.following[rule]
+            path[depth] = edges[e, NEXT]
+        end = states[end, FOLLOWING]
+    return rules, arguments, children, size
+
+
+@njit(cache=True, nogil=True)
+def forests(trie: Trie, max_units: int, limit: int, values: IntArray, offsets: OffsetArray) -> Forests:
+    """Build the forest of each input that has a derivation with at most `max_units` units in a row.
+
+    An input whose forest has more than `limit` applications gets the status TOO_MANY and no vertices.
+    """
+    n_inputs = len(offsets) - 1
+    status = np.zeros(n_inputs, np.int32)
+    vertices = np.zeros(n_inputs + 1, np.int64)
+    spans = np.empty((256, 3), np.int32)
+    applications = np.zeros(256, np.int64)
+    rules = np.empty(256, np.int32)
+    arguments = np.zeros(256, np.int64)
+    children = np.empty(256, np.int32)
+    slot = np.full(len(trie.head), -1, np.int32)
+    states, edges = np.empty((64, 3), np.int32), np.empty((64, 4), np.int32)
+    lone = edge(trie, 0, 0)
+    units = trie.head[lone] if lone >= 0 else -1
+    levels = 1 + max_units if units >= 0 else 1
+    for k in range(n_inputs):
+        x = values[offsets[k] : offsets[k + 1]]
+        n = len(x)
+        width = n + 1
+        vertex = vertices[k]
+        size = first = applications[vertex]
+        cells, states, edges = _recognise(trie, x, slot, states, edges)
+        number = np.full(width * width * levels, -2, np.int64)  # −2: not reached, −1: reached, then the vertex
+        path = np.empty(width, np.int32)
+        if cells[n] >= 0:
+            status[k] = COVERED
+            number[n * levels + levels - 1] = -1
+        for key in _top_down(n, levels):
+            if number[key] == -2 or status[k] != COVERED:
+                continue
+            cell, left = key // levels, key % levels
+            spans = _longer(spans, vertex)
+            spans[vertex, 0], spans[vertex, 1], spans[vertex, 2] = cell // width, cell % width, left
+            number[key] = vertex
+            begin = arguments[size]
+            rules, arguments, children, size = _unpack_cell(
+                trie, states, edges, cells[cell], levels, path, rules, arguments, children, size, first + limit
+            )
+            rule = units if left > 0 else -1
+            while rule >= 0:
+                children = _longer_list(children, arguments[size], 1)
+                rules, arguments = _longer_list(rules, size, 1), _longer_list(arguments, size + 1, 1)
+                children[arguments[size]] = key - 1
+                rules[size] = rule
+                size += 1
+                arguments[size] = arguments[size - 1] + 1
+                rule = trie.following[rule]
+            for at in range(begin, arguments[size]):
+                number[children[at]] = -1
+            vertex += 1
+            applications = _longer_list(applications, vertex, 1)
+            applications[vertex] = size
+            if size - first > limit:
+                status[k] = TOO_MANY
+        if status[k] == TOO_MANY:
+            vertex, size = vertices[k], first
+        else:
+            for at in range(arguments[first], arguments[size]):
+                children[at] = number[children[at]]
+        vertices[k + 1] = vertex
+    n_vertices, n_applications = vertices[-1], applications[vertices[-1]]
+    return Forests(
+        status,
+        vertices,
+        spans[:n_vertices].copy(),
+        applications[: n_vertices + 1].copy(),
+        rules[:n_applications].copy(),
+        arguments[: n_applications + 1].copy(),
+        children[: arguments[n_applications]].copy(),
+    )
+
+
+@njit(cache=True, nogil=True)
+def _top_down(n: int, levels: int) -> OffsetArray:
+    """Order the keys cell · levels + units left so that what can be a child comes after its parents."""
+    out = np.empty(n * (n + 1) // 2 * levels, np.int64)
+    at = 0
+    for i in range(n):
+        for j in range(n, i, -1):
+            for left in range(levels - 1, -1, -1):
+                out[at] = (i * (n + 1) + j) * levels + left
+                at += 1
+    return out

@@ -1,0 +1,67 @@
+"""Derivations: trees of rule applications (paper, section "Grammar Formalism").
+
+Deep trees are ordinary (a chain of conjunctions is as deep as it is long), so nothing here recurses.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from csl.data import Example
+from csl.grammar import Nt, Rule, Symbol
+
+
+@dataclass(frozen=True, slots=True)
+class Derivation:
+    """A rule whose nonterminals 1…k are derived by the k children."""
+
+    rule: Rule
+    children: tuple["Derivation", ...] = ()
+
+    def __post_init__(self) -> None:
+        if len(self.children) != self.rule.arity:
+            raise ValueError(f"{len(self.children)} children for a rule with {self.rule.arity} nonterminals: {self.rule}")
+
+    @classmethod
+    def from_rules(cls, rules: Iterable[Rule]) -> "Derivation":
+        """Build the derivation with these rules in preorder: the inverse of `rules`."""
+        made: list[Derivation] = []
+        for rule in reversed(list(rules)):
+            if rule.arity > len(made):
+                raise ValueError("not a derivation in preorder: a nonterminal is left over")
+            made.append(cls(rule, tuple(made.pop() for _ in range(rule.arity))))
+        if len(made) != 1:
+            raise ValueError(f"not one derivation in preorder but {len(made)}")
+        return made[0]
+
+    def rules(self) -> Iterator[Rule]:
+        """Give the rules in preorder: a rule, then those of its children from left to right."""
+        agenda = [self]
+        while agenda:
+            derivation = agenda.pop()
+            yield derivation.rule
+            agenda.extend(reversed(derivation.children))
+
+    @property
+    def example(self) -> Example:
+        """The pair that is derived."""
+        made: list[Example] = []
+        for rule in reversed(list(self.rules())):
+            parts = [made.pop() for _ in range(rule.arity)]
+            made.append(
+                Example(
+                    expanded(rule.source, [part.source for part in parts]),
+                    expanded(rule.target, [part.target for part in parts]),
+                )
+            )
+        return made[0]
+
+
+def expanded(side: Iterable[Symbol], parts: list[tuple[str, ...]]) -> tuple[str, ...]:
+    """Replace nonterminal i of a side of a rule by `parts[i - 1]`."""
+    out: list[str] = []
+    for symbol in side:
+        if isinstance(symbol, Nt):
+            out += parts[symbol.index - 1]
+        else:
+            out.append(symbol)
+    return tuple(out)

@@ -1,0 +1,142 @@
+"""Ask a grammar what it derives: pairs, inputs alone, and the parts of an input.
+
+A `Deriver` encodes a grammar once. Pairs are derived by `csl.kernels.derive`, which knows the output, inputs alone by
+`csl.kernels.source_chart`. Both allow at most `max_units` rules in a row whose source is a lone nonterminal, so that
+the derivations of an input are finitely many.
+"""
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from csl.data import Example
+from csl.errors import CslError
+from csl.grammar import Grammar
+from csl.grammar.store import RuleStore
+from csl.grammar.vocabulary import Ragged, Vocabulary
+from csl.kernels import source_chart
+from csl.kernels.derive import build_trie, derive_rules
+from csl.kernels.threads import Threads
+from csl.parsing.derivation import Derivation
+from csl.parsing.forest import Forest
+
+MAX_APPLICATIONS = 200_000  # of a forest that is turned into Python objects: a second or two
+
+
+class TooAmbiguous(CslError):
+    """An input has so many derivations that their packed forest is not built."""
+
+
+class Deriver:
+    """Derivations of pairs and of inputs by one grammar."""
+
+    def __init__(self, grammar: Grammar, max_units: int = 2) -> None:
+        self.rules = tuple(grammar)
+        self.max_units = max_units
+        self._vocabulary = Vocabulary()
+        self._known = {symbol for rule in self.rules for symbol in rule.source}
+        store = RuleStore()
+        ids = store.add_rules(self.rules, self._vocabulary)
+        self._arrays = store.arrays
+        self._trie = build_trie(*self._arrays, ids)
+        self._arity = max(1, grammar.max_arity)
+
+    # pairs
+
+    def derivation(self, example: Example) -> Derivation | None:
+        """Give a derivation of the pair, if there is one."""
+        rules, _ = self._derive([example], Threads(1))
+        return Derivation.from_rules(self.rules[r] for r in rules) if len(rules) else None
+
+    def derivable(self, examples: Sequence[Example], threads: int = 1) -> npt.NDArray[np.bool_]:
+        """Whether each pair has a derivation."""
+        _, sizes = self._derive(examples, Threads(threads))
+        return sizes > 0
+
+    def _derive(
+        self, examples: Sequence[Example], threads: Threads
+    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
+        """Give a derivation of each pair, as rules in preorder, end to end; and their numbers, 0 if there is none."""
+        encoded = self._encode(side for example in examples for side in (example.source, example.target))
+        # the pairs stand behind the rules, as rules that the trie does not have
+        values, begin, middle = self._arrays
+        used = begin[-1]
+        both = (
+            np.concatenate([values[:used], encoded.values]),
+            np.concatenate([begin, used + encoded.offsets[2::2]]),
+            np.concatenate([middle, used + encoded.offsets[1::2]]),
+        )
+        unknown = np.concatenate([[0], np.cumsum(encoded.values == 0)])[encoded.offsets[::2]]
+        known = np.flatnonzero(np.diff(unknown) == 0)
+        alive = np.ones(len(self.rules), np.bool_)
+
+        def part_of(places: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
+            queries = (len(self.rules) + places).astype(np.int32)
+            nothing = np.full(len(queries), -1, np.int32)
+            rules, offsets = derive_rules(*both, alive, self._trie, self._arity, self.max_units, queries, nothing)
+            return rules, np.diff(offsets)
+
+        found = threads.chunks(part_of, known)
+        sizes = np.zeros(len(examples), np.int64)
+        sizes[known] = np.concatenate([part for _, part in found])
+        return np.concatenate([part for part, _ in found]), sizes
+
+    def _encode(self, sides: Iterable[Sequence[str]]) -> Ragged:
+        """Encode tokens; those that no rule has become 0, which matches nothing."""
+        values: list[int] = []
+        offsets = [0]
+        for side in sides:
+            values.extend(map(self._vocabulary.get, side))
+            offsets.append(len(values))
+        return Ragged(np.array(values, np.int32), np.array(offsets, np.int64))
+
+    # inputs alone
+
+    def covered(self, sources: Sequence[Sequence[str]], threads: int = 1) -> npt.NDArray[np.bool_]:
+        """Whether each input has a derivation, to any output."""
+        values, offsets = self._encode(sources)
+
+        def part_of(places: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+            bounds = offsets[places[0] : places[-1] + 2] if len(places) else offsets[:1]
+            return source_chart.covered(self._trie, values, bounds)  # type: ignore[no-any-return]
+
+        return Threads(threads).map(part_of, np.arange(len(sources)))  # type: ignore[no-any-return]
+
+    def forest(self, source: Sequence[str], limit: int = MAX_APPLICATIONS) -> Forest:
+        """Build the packed forest of an input; it has no vertices if the input is not covered."""
+        arrays = source_chart.forests(self._trie, self.max_units, limit, *self._encode([source]))
+        if arrays.status[0] == source_chart.TOO_MANY:
+            raise TooAmbiguous(
+                f"the input allows more than {limit:,} rule applications; "
+                "look at a part of it, or give the output too"
+            )
+        return Forest(arrays, self.rules)
+
+    def analyses(self, source: Sequence[str], limit: int = 10) -> list[Derivation]:
+        """Give up to `limit` derivations of an input: one for each output, then others; in each, fewest rules first."""
+        forest = self.forest(source)
+        chosen = forest.shortest(limit, distinct=True)
+        if len(chosen) < limit:
+            have = {tuple(derivation.rules()) for derivation in chosen}
+            others = forest.shortest(limit + len(chosen), distinct=False)
+            chosen += [other for other in others if tuple(other.rules()) not in have]
+        return chosen[:limit]
+
+    def analysis_count(self, source: Sequence[str]) -> int:
+        """The number of derivations of an input, exactly."""
+        return self.forest(source).count()
+
+    def covered_spans(self, source: Sequence[str]) -> list[tuple[int, int]]:
+        """Give the spans [i, j) that the grammar derives and that lie in no larger one, from left to right."""
+        table = source_chart.derivable_spans(self._trie, self._encode([source]).values)
+        spans: list[tuple[int, int]] = []
+        for i, row in enumerate(table):
+            j = int(row.nonzero()[0].max(initial=0))
+            if j > (spans[-1][1] if spans else 0):
+                spans.append((i, j))
+        return spans
+
+    def unknown_tokens(self, source: Iterable[str]) -> list[str]:
+        """Give the tokens that are in no rule's source, each once, in order."""
+        return list(dict.fromkeys(token for token in source if token not in self._known))

@@ -1,0 +1,80 @@
+"""What a packed forest says: how many derivations there are, and the shortest of them.
+
+The k shortest derivations are found bottom-up (Huang & Chiang 2005, algorithm 2): each vertex keeps its k best, drawn
+from a heap of combinations of its children's. If outputs must be distinct, each vertex keeps one derivation for each
+output. That loses nothing: two outputs of a child always give two outputs of the parent. With a applications it costs
+O(a + v k log k) for v vertices.
+"""
+
+import heapq
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from csl.grammar import Rule
+from csl.kernels.source_chart import Forests
+from csl.parsing.derivation import Derivation, expanded
+
+
+class _Ranked(NamedTuple):
+    size: int
+    target: tuple[str, ...]
+    derivation: Derivation
+
+
+class Forest:
+    """All derivations of one input. The goal is vertex 0, and children have higher numbers than their parents."""
+
+    def __init__(self, arrays: Forests, rules: Sequence[Rule]) -> None:
+        self._rules = rules
+        children, arguments = arrays.children.tolist(), arrays.arguments.tolist()
+        edges = [
+            (rule, children[begin:stop])
+            for rule, begin, stop in zip(arrays.rules.tolist(), arguments, arguments[1:], strict=False)
+        ]
+        offsets = arrays.applications.tolist()
+        self.vertices = [edges[begin:stop] for begin, stop in zip(offsets, offsets[1:], strict=False)]
+
+    def count(self) -> int:
+        """The number of derivations, exactly."""
+        counts = [0] * len(self.vertices)
+        for v in reversed(range(len(self.vertices))):
+            for _, children in self.vertices[v]:
+                product = 1
+                for child in children:
+                    product *= counts[child]
+                counts[v] += product
+        return counts[0] if counts else 0
+
+    def shortest(self, limit: int, distinct: bool) -> list[Derivation]:
+        """Give the derivations with fewest rules, at most `limit`; if `distinct`, one for each output."""
+        best: list[list[_Ranked]] = [[] for _ in self.vertices]
+        for v in reversed(range(len(self.vertices))):
+            best[v] = self._best_of(v, best, limit, distinct)
+        return [ranked.derivation for ranked in best[0]] if best else []
+
+    def _best_of(self, v: int, best: list[list[_Ranked]], limit: int, distinct: bool) -> list[_Ranked]:
+        edges = self.vertices[v]
+        heap = [
+            (1 + sum(best[child][0].size for child in children), a, (0,) * len(children))
+            for a, (_, children) in enumerate(edges)
+        ]
+        heapq.heapify(heap)
+        found: list[_Ranked] = []
+        seen = set()
+        while heap and len(found) < limit:
+            size, a, ranks = heapq.heappop(heap)
+            rule, children = edges[a]
+            parts = [best[child][rank] for child, rank in zip(children, ranks, strict=True)]
+            target = expanded(self._rules[rule].target, [part.target for part in parts])
+            if not distinct or target not in seen:
+                seen.add(target)
+                derivation = Derivation(self._rules[rule], tuple(part.derivation for part in parts))
+                found.append(_Ranked(size, target, derivation))
+            # each combination has one predecessor: the one with its last rank that is not 0 made smaller
+            last = max((t for t, rank in enumerate(ranks) if rank), default=0)
+            for t in range(last, len(ranks)):
+                options, rank = best[children[t]], ranks[t] + 1
+                if rank < len(options):
+                    larger = size - parts[t].size + options[rank].size
+                    heapq.heappush(heap, (larger, a, (*ranks[:t], rank, *ranks[t + 1 :])))
+        return found
