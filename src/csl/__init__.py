@@ -1,3 +1,33 @@
 """CSL, the Compositional Structure Learner: grammars from pairs, and new pairs from grammars."""
 
+from typing import TYPE_CHECKING, Any
+
 __version__ = "0.1.0"
+__all__ = ["Example", "Grammar", "InductionConfig", "OutputCfg", "Rule", "induce", "read_examples", "read_grammar"]
+
+if TYPE_CHECKING:
+    from csl.api import induce
+    from csl.data import Example, read_examples
+    from csl.grammar import Grammar, Rule, read_grammar
+    from csl.grammar.output_cfg import OutputCfg
+    from csl.induction.config import InductionConfig
+
+_HOME = {
+    "induce": "csl.api",
+    "Example": "csl.data",
+    "read_examples": "csl.data",
+    "Grammar": "csl.grammar",
+    "Rule": "csl.grammar",
+    "read_grammar": "csl.grammar",
+    "OutputCfg": "csl.grammar.output_cfg",
+    "InductionConfig": "csl.induction.config",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import what is asked for, only then: `import csl` is quick."""
+    from importlib import import_module
+
+    if name not in _HOME:
+        raise AttributeError(f"module 'csl' has no attribute {name!r}")
+    return getattr(import_module(_HOME[name]), name)

@@ -8,7 +8,7 @@ import sys
 import typer
 from rich.console import Console
 
-from csl.cli import data, grammar
+from csl.cli import data, grammar, induce
 from csl.errors import CslError
 
 app = typer.Typer(
@@ -18,6 +18,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.command()(induce.induce)
 app.add_typer(data.app, name="data")
 app.add_typer(grammar.app, name="grammar")
 
@@ -29,6 +30,9 @@ def main() -> None:
     except CslError as error:
         Console(stderr=True, soft_wrap=True).print(f"[bold red]error:[/] {_escaped(error)}", highlight=False)
         sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        Console(stderr=True).print("stopped; the same command goes on from the last step")
+        sys.exit(130)
 
 
 def _escaped(error: CslError) -> str:

@@ -52,6 +52,20 @@ def _open_partial(path: Path, partial: Path) -> BinaryIO:
         raise InputError(f"cannot be written: {error.strerror}", path) from error
 
 
+def write_bytes(path: Path | str, content: bytes) -> None:
+    """Write a whole binary file atomically."""
+    path = Path(path)
+    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    try:
+        with _open_partial(path, partial) as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
 def write_text(path: Path | str, text: str) -> None:
     """Write a whole text file atomically."""
     with atomic_writer(path) as file:

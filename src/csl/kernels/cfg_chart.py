@@ -9,8 +9,9 @@ which closes the chart under left recursion and unit productions.
 Some wildcards are tracked: they have a slot. Two parts of a match must agree on the slots they share, so a repeated
 index has one type. Where the question is only whether there is a typing, just the repeated wildcards are tracked.
 
-Cost for n symbols and right-hand sides with up to c categories: at most n^(c + 1) walks for each node of the trie,
-times the assignments of categories to slots. On programs, where brackets leave little choice, it is close to linear.
+Cost for n symbols: at most n²·V steps (V nodes in the trie; times the assignments, where slots are tracked), each over
+at most n items. On programs, where brackets leave little choice, it is close to linear. The three arrays of `Room` are
+all the memory that grows; a target needs no allocation of its own beyond its length.
 """
 
 from collections.abc import Sequence
@@ -29,10 +30,16 @@ OffsetArray = npt.NDArray[np.int64]
 NONE = -1
 _CATEGORY = 1 << 31  # in the key of an edge, category c is this + c; terminals are smaller
 
-# Columns of the rows that make up items and walks. From SLOTS on: 1 + the category in each slot, 0 = not inside.
-CATEGORY, END, FOLLOWING = 0, 1, 2  # an item; FOLLOWING is the next item with the same start
-NODE, AT = 0, 1  # a walk: the node of the trie it has come to, and the position
-SLOTS = 3
+# Columns of an agenda's rows and of items. From SLOTS on: 1 + the category in each slot, 0 = not inside.
+PLACE, AT, FOLLOWING, SLOTS = 0, 1, 2, 3
+
+
+class Room(NamedTuple):
+    """Arrays to work in, reused from target to target."""
+
+    items: IntArray  # (category, end, next item with the same start, slots …)
+    agenda: IntArray  # of a start: (node, or number of nodes + category; position; next with the same two; slots …)
+    newest: IntArray
 
 
 class CompiledCfg(NamedTuple):
@@ -97,120 +104,135 @@ def _with_room(rows: IntArray, used: int) -> IntArray:
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _push(walks: IntArray, n_walks: int, walk: IntArray, node: int, at: int) -> IntArray:
-    """Put on top of the stack what comes of a walk that goes to a node and a position."""
-    walks = _with_room(walks, n_walks)
-    walks[n_walks] = walk
-    walks[n_walks, NODE], walks[n_walks, AT] = node, at
-    return walks
+def _add(agenda: IntArray, size: int, newest: IntArray, place: int, at: int, slots: IntArray) -> tuple[IntArray, int]:
+    """Put a place on the agenda, unless it was reached with these slots before.
+
+    `newest[at, place]` is the row that reached it last, the first of a chain. The table is never cleared: an entry
+    counts only if the row that it names says the same.
+    """
+    row = newest[at, place]
+    chain = row if row < size and agenda[row, PLACE] == place and agenda[row, AT] == at else NONE
+    row = chain
+    while row != NONE:
+        t = 0
+        while t < len(slots) and agenda[row, SLOTS + t] == slots[t]:
+            t += 1
+        if t == len(slots):
+            return agenda, size
+        row = agenda[row, FOLLOWING]
+    agenda = _with_room(agenda, size)
+    agenda[size, PLACE], agenda[size, AT], agenda[size, FOLLOWING] = place, at, chain
+    for t in range(len(slots)):
+        agenda[size, SLOTS + t] = slots[t]
+    newest[at, place] = size
+    return agenda, size + 1
 
 
 @njit(cache=True, nogil=True)
-def _is_known(items: IntArray, item: int, category: int, walk: IntArray, n_slots: int) -> bool:
-    """Tell whether a chain of items has this category with the end and the slots of the walk."""
-    while item != NONE:
-        if items[item, CATEGORY] == category and items[item, END] == walk[AT]:
-            t = SLOTS
-            while t < SLOTS + n_slots and items[item, t] == walk[t]:
-                t += 1
-            if t == SLOTS + n_slots:
-                return True
-        item = items[item, FOLLOWING]
-    return False
-
-
-@njit(cache=True, nogil=True)
-def _agree(item: IntArray, walk: IntArray, n_slots: int) -> bool:
-    """Tell whether an item and a walk have the same category in each slot that both fill."""
-    t = SLOTS
-    while t < SLOTS + n_slots and (item[t] == 0 or walk[t] == 0 or item[t] == walk[t]):
-        t += 1
-    return t == SLOTS + n_slots
-
-
-@njit(cache=True, nogil=True)
-def _over_wildcard(cfg: CompiledCfg, walk: IntArray, slot: int, walks: IntArray, n_walks: int) -> tuple[IntArray, int]:
+def _over_wildcard(
+    cfg: CompiledCfg, node: int, at: int, slots: IntArray, slot: int, agenda: IntArray, size: int, newest: IntArray
+) -> tuple[IntArray, int]:
     """Walk on over a wildcard, taken for each category that the trie has there."""
-    k = cfg.first_edge[walk[NODE]]
+    before = 0 if slot == NONE else slots[slot]
+    k = cfg.first_edge[node]
     while k != NONE:
         category = cfg.category_edges[k, 0]
-        if slot == NONE or walk[SLOTS + slot] in (0, 1 + category):
-            walks = _push(walks, n_walks, walk, cfg.category_edges[k, 1], walk[AT] + 1)
+        if before in (0, 1 + category):
             if slot != NONE:
-                walks[n_walks, SLOTS + slot] = 1 + category
-            n_walks += 1
+                slots[slot] = 1 + category
+            agenda, size = _add(agenda, size, newest, cfg.category_edges[k, 1], at + 1, slots)
         k = cfg.category_edges[k, 2]
-    return walks, n_walks
+    if slot != NONE:
+        slots[slot] = before
+    return agenda, size
 
 
 @njit(cache=True, nogil=True)
 def _over_items(
-    cfg: CompiledCfg, walk: IntArray, items: IntArray, item: int, n_slots: int, walks: IntArray, n_walks: int
+    cfg: CompiledCfg,
+    node: int,
+    slots: IntArray,
+    items: IntArray,
+    item: int,
+    agenda: IntArray,
+    size: int,
+    newest: IntArray,
 ) -> tuple[IntArray, int]:
-    """Walk on over each item of a chain that fits."""
+    """Walk on over each item of a chain, if the trie has its category there and it agrees on the slots."""
+    both = np.empty_like(slots)
     while item != NONE:
-        below = _below(cfg, walk[NODE], _CATEGORY + items[item, CATEGORY])
-        if below != NONE and _agree(items[item], walk, n_slots):
-            walks = _push(walks, n_walks, walk, below, items[item, END])
-            for t in range(SLOTS, SLOTS + n_slots):
-                walks[n_walks, t] = max(walk[t], items[item, t])
-            n_walks += 1
+        below = _below(cfg, node, _CATEGORY + items[item, PLACE])
+        t = 0
+        while below != NONE and t < len(slots):
+            inside = items[item, SLOTS + t]
+            if inside != 0 and slots[t] != 0 and inside != slots[t]:
+                below = NONE
+            both[t] = max(inside, slots[t])
+            t += 1
+        if below != NONE:
+            agenda, size = _add(agenda, size, newest, below, items[item, AT], both)
         item = items[item, FOLLOWING]
-    return walks, n_walks
+    return agenda, size
 
 
 @njit(cache=True, nogil=True)
-def _chart(
-    cfg: CompiledCfg, target: IntArray, slots: IntArray, n_slots: int, items: IntArray, walks: IntArray
-) -> tuple[IntArray, IntArray, IntArray]:
-    """Fill the chart of a target; `slots[p]` is the slot of the wildcard at p, NONE if it is not tracked.
+def _chart(cfg: CompiledCfg, target: IntArray, slot_of: IntArray, n_slots: int, room: Room) -> tuple[IntArray, Room]:
+    """Fill the chart of a target; `slot_of[p]` is the slot of the wildcard at p, NONE if it is not tracked.
 
-    `items` and `walks` are room to work in, with SLOTS + n_slots columns or more. Returns the first item of each start,
-    and the two, which may have grown.
+    Returns the first item of each start, and the room, which may have grown.
     """
-    n, n_items = len(target), 0
+    n, n_nodes, n_items = len(target), len(cfg.first_edge), 0
     first = np.full(n + 1, NONE, np.int32)
-    walk = np.empty_like(walks[0])
+    slots = np.zeros(n_slots, np.int32)
+    items, agenda, newest = room
     for start in range(n - 1, -1, -1):
-        walks[0, :] = 0
-        walks[0, AT] = start
-        n_walks = 1
-        while n_walks > 0:
-            n_walks -= 1
-            walk[:] = walks[n_walks]
-            node, at = walk[NODE], walk[AT]
-            k = cfg.first_left[node]
-            while k != NONE:
-                category, k = cfg.left_sides[k, 0], cfg.left_sides[k, 1]
-                if _is_known(items, first[start], category, walk, n_slots):
-                    continue
+        slots[:] = 0
+        agenda, size = _add(agenda, 0, newest, 0, start, slots)
+        done = 0
+        while done < size:
+            place, at = agenda[done, PLACE], agenda[done, AT]
+            for t in range(n_slots):
+                slots[t] = agenda[done, SLOTS + t]
+            done += 1
+            if place >= n_nodes:
+                category = place - n_nodes
                 items = _with_room(items, n_items)
-                items[n_items] = walk
-                items[n_items, CATEGORY], items[n_items, FOLLOWING] = category, first[start]
+                items[n_items] = agenda[done - 1]
+                items[n_items, PLACE], items[n_items, FOLLOWING] = category, first[start]
                 first[start] = n_items
                 n_items += 1
                 below = _below(cfg, 0, _CATEGORY + category)
                 if below != NONE:
-                    walks = _push(walks, n_walks, walk, below, at)
-                    n_walks += 1
+                    agenda, size = _add(agenda, size, newest, below, at, slots)
+                continue
+            k = cfg.first_left[place]
+            while k != NONE:
+                agenda, size = _add(agenda, size, newest, n_nodes + cfg.left_sides[k, 0], at, slots)
+                k = cfg.left_sides[k, 1]
             if at == n:
                 continue
             if target[at] > 0:
-                below = _below(cfg, node, target[at])
+                below = _below(cfg, place, target[at])
                 if below != NONE:
-                    walks = _push(walks, n_walks, walk, below, at + 1)
-                    n_walks += 1
-            elif target[at] < 0:
-                walks, n_walks = _over_wildcard(cfg, walk, slots[at], walks, n_walks)
-            if at > start and cfg.first_edge[node] != NONE:  # items that begin at the start have begun their own walks
-                walks, n_walks = _over_items(cfg, walk, items, first[at], n_slots, walks, n_walks)
-    return first, items, walks
+                    agenda, size = _add(agenda, size, newest, below, at + 1, slots)
+            if cfg.first_edge[place] == NONE:
+                continue
+            if target[at] < 0:
+                agenda, size = _over_wildcard(cfg, place, at, slots, slot_of[at], agenda, size, newest)
+            if at > start:  # items that begin at the start begin walks of their own when they are found
+                agenda, size = _over_items(cfg, place, slots, items, first[at], agenda, size, newest)
+    return first, Room(items, agenda, newest)
 
 
 @njit(cache=True, nogil=True)
-def _room(n_slots: int) -> tuple[IntArray, IntArray]:
-    """Make room for items and walks with so many slots."""
-    return np.empty((256, SLOTS + n_slots), np.int32), np.empty((64, SLOTS + n_slots), np.int32)
+def _room(cfg: CompiledCfg, n_slots: int, longest: int) -> Room:
+    """Make room for targets up to a length with so many slots."""
+    n_places = len(cfg.first_edge) + cfg.n_categories
+    return Room(
+        np.empty((256, SLOTS + n_slots), np.int32),
+        np.empty((256, SLOTS + n_slots), np.int32),
+        np.zeros((longest + 1, n_places), np.int32),
+    )
 
 
 @njit(cache=True, nogil=True)
@@ -231,19 +253,20 @@ def _repeated(target: IntArray, slots: IntArray) -> int:
 def _each(cfg: CompiledCfg, values: IntArray, offsets: OffsetArray, from_root: bool) -> BoolArray:
     """Tell for each target whether any category, or the start symbol, derives it."""
     result = np.zeros(len(offsets) - 1, np.bool_)
-    items, walks = _room(0)
+    room = _room(cfg, 0, np.max(np.diff(offsets)) if len(result) > 0 else 0)
     for i in range(len(result)):
         target = values[offsets[i] : offsets[i + 1]]
         slots = np.empty(len(target), np.int32)
         n_slots = _repeated(target, slots)
-        if items.shape[1] < SLOTS + n_slots:
-            items, walks = _room(n_slots)
-        first, items, walks = _chart(cfg, target, slots, n_slots, items, walks)
+        if room.items.shape[1] < SLOTS + n_slots:
+            room = _room(cfg, n_slots, room.newest.shape[0])
+        first, room = _chart(cfg, target, slots, n_slots, room)
         result[i] = len(target) == 1 and target[0] < 0  # a lone nonterminal can be of any category
         item = first[0]
         while item != NONE and not result[i]:
-            result[i] = items[item, END] == len(target) and (not from_root or items[item, CATEGORY] == cfg.root)
-            item = items[item, FOLLOWING]
+            whole = room.items[item, AT] == len(target)
+            result[i] = whole and (not from_root or room.items[item, PLACE] == cfg.root)
+            item = room.items[item, FOLLOWING]
     return result
 
 
@@ -264,8 +287,8 @@ def typings(cfg: CompiledCfg, target: IntArray) -> IntArray:
     """List all typings of a target with the wildcards −1 … −k, one a row: its category, then that of each wildcard."""
     k = max(0, -target.min())
     slots = np.where(target < 0, -1 - target, NONE).astype(np.int32)
-    items, walks = _room(k)
-    first, items, walks = _chart(cfg, target, slots, k, items, walks)
+    first, room = _chart(cfg, target, slots, k, _room(cfg, k, len(target)))
+    items = room.items
     rows = np.empty((items.shape[0] + cfg.n_categories, 1 + k), np.int32)
     n_rows = 0
     is_lone = len(target) == 1 and target[0] < 0
@@ -275,8 +298,8 @@ def typings(cfg: CompiledCfg, target: IntArray) -> IntArray:
         n_rows = cfg.n_categories
     item = first[0]
     while item != NONE:
-        category = items[item, CATEGORY]
-        if items[item, END] == len(target) and not (is_lone and items[item, SLOTS] == 1 + category):
+        category = items[item, PLACE]
+        if items[item, AT] == len(target) and not (is_lone and items[item, SLOTS] == 1 + category):
             rows[n_rows, 0] = category
             rows[n_rows, 1:] = items[item, SLOTS:] - 1
             n_rows += 1

@@ -1,0 +1,1 @@
+"""Runs: what the algorithms make, kept in folders."""
