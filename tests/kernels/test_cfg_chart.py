@@ -131,3 +131,18 @@ def test_ids_that_the_cfg_does_not_have_match_nothing() -> None:
     compiled = OutputCfg.parse(["ROOT => a"]).compiled(Vocabulary())
     values = np.array([0, 2, 10**9, 1], np.int32)
     assert typable(compiled, values, np.arange(5)).tolist() == [False, False, False, True]
+
+
+def test_a_lone_wildcard_has_each_typing_once_even_in_a_unit_cycle() -> None:
+    a, b = Category("A"), Category("B")
+    cfg = OutputCfg([Production(ROOT, (a,)), Production(a, (b,)), Production(b, (a,)), Production(a, ("a",))])
+    rows = typings(cfg.compiled(Vocabulary()), np.array([-1], np.int32)).tolist()
+    number = {name: i for i, name in enumerate(cfg.categories)}
+    expected = {("ROOT", "ROOT")} | {(x, y) for x in ("ROOT", "A", "B") for y in ("A", "B")}
+    assert sorted(rows) == sorted([number[x], number[y]] for x, y in expected)
+
+
+def test_ambiguity_does_not_multiply_the_work() -> None:
+    # Every stretch is derived in a number of ways that grows exponentially with its length.
+    lines = ["ROOT => ##ROOT ##ROOT ##ROOT ##ROOT", "ROOT => ##ROOT ##ROOT", "ROOT => x"]
+    assert check(lines, "x " * 120, "x " * 119 + "y", "x " * 60 + "X" + " x" * 60) == [True, False, True]

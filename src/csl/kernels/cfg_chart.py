@@ -10,8 +10,7 @@ Some wildcards are tracked: they have a slot. Two parts of a match must agree on
 index has one type. Where the question is only whether there is a typing, just the repeated wildcards are tracked.
 
 Cost for n symbols: at most n²·V steps (V nodes in the trie; times the assignments, where slots are tracked), each over
-at most n items. On programs, where brackets leave little choice, it is close to linear. The three arrays of `Room` are
-all the memory that grows; a target needs no allocation of its own beyond its length.
+at most n items. On programs, where brackets leave little choice, it is close to linear.
 """
 
 from collections.abc import Sequence
