@@ -6,7 +6,16 @@ import pytest
 from csl.data import Example
 from csl.data.files import read_lines
 from csl.datasets import geoquery
-from csl.datasets.funql import Term, format_term, from_variant, parse_term, to_variant, tokens_of
+from csl.datasets.funql import (
+    Term,
+    format_term,
+    from_variant,
+    output_cfg,
+    parse_term,
+    read_operator_types,
+    to_variant,
+    tokens_of,
+)
 from csl.errors import InputError
 from csl.grammar import parse_rule
 from csl.grammar.output_cfg import OutputCfg, Typing
@@ -228,9 +237,19 @@ def test_output_cfg_refuses_ill_typed_queries(cfg: OutputCfg, query: str) -> Non
         ("intersection ( NT_1 , NT_2 )", "City", ("Filter", "City")),
         ("intersection ( state , NT_1 )", "State", ("State",)),
         ("loc_2 ( NT_1 )", "River", ("State",)),
-        ("most ( NT_1 , NT_2 , NT_3 )", "River", ("River", "RiverToState", "State")),
+        ("NT_1 ( NT_2 )", "State", ("StateFromRiver", "River")),
+        ("NT_1 ( m0 )", "Num", ("NumFromCity",)),
+        ("answer ( NT_1 ( NT_2 ) )", "ROOT", ("PlaceFromState", "State")),
+        ("most ( NT_1 , NT_2 , NT_3 )", "River", ("River", "RiverFromState", "State")),
+        ("most ( NT_1 , NT_2 , NT_3 )", "State", ("State", "StateToState", "State")),
         ("largest_one ( NT_1 , NT_2 )", "State", ("StateMeasure", "State")),
-        ("traverse_2", "RiverToState", ()),
+        ("traverse_2", "RiverFromState", ()),
+        ("next_to_2", "StateToState", ()),
+        ("next_to_2", "StateFromState", ()),
+        ("largest", "CityFromCity", ()),
+        ("len", "NumFromRiver", ()),
+        ("population_1", "NumFromState", ()),
+        ("population_1", "StateMeasure", ()),
         ("m0", "Place", ()),
     ],
 )
@@ -241,9 +260,42 @@ def test_output_cfg_types_the_fragments_of_rules(
     assert Typing(category, children) in cfg.typings(symbols)
 
 
-@pytest.mark.parametrize("fragment", ["( m0", "m0 )", ", state", "state ,", "loc_2 (", "longest"])
+@pytest.mark.parametrize(
+    "fragment", ["( m0", "m0 )", ", state", "state ,", "loc_2 (", "answer", "most", "intersection", "NT_1 ( NT_2"]
+)
 def test_output_cfg_gives_no_type_to_loose_fragments(cfg: OutputCfg, fragment: str) -> None:
-    assert cfg.typings(tuple(fragment.split())) == ()
+    assert cfg.typings(parse_rule(f"NT_1 NT_2 ### {fragment} NT_1 NT_2").target[:-2]) == ()
+
+
+TYPES = """
+*n:Query -> ({ answer ( *n:State ) })
+*n:State -> ({ most ( *n:State ) })
+*n:State -> ({ state ( all ) })
+*n:State -> ({ next_to_2 ( *n:State ) })
+*n:State -> ({ loc_1 ( *n:River ) })
+*n:State -> ({ largest ( *n:State ) })
+*n:River -> ({ river ( all ) })
+"""
+
+
+def test_operators_of_one_signature_share_a_category_and_relations_have_their_own_where_they_are_fewer(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "types.txt").write_text(TYPES)
+    cfg = output_cfg(read_operator_types(tmp_path / "types.txt"), [], [])
+    assert str(cfg).splitlines() == [
+        "ROOT => answer ( ##State )",
+        "StateToState => next_to_2",
+        "State => most ( ##State , ##StateToState , ##State )",
+        "StateFromRiver => loc_1",
+        "State => most ( ##State , ##StateFromRiver , ##River )",
+        "State => state",
+        "StateFromState => next_to_2",
+        "State => ##StateFromState ( ##State )",
+        "State => ##StateFromRiver ( ##River )",
+        "StateFromState => largest",
+        "River => river",
+    ]
 
 
 def test_output_cfg_passes_its_checks(cfg: OutputCfg) -> None:

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from csl.data.files import read_lines
 from csl.errors import InputError
-from csl.grammar.output_cfg import Category, OutputCfg, Production
+from csl.grammar.output_cfg import ROOT, Category, OutputCfg, Production
 
 FILTERS = frozenset({"capital", "city", "country", "lake", "major", "mountain", "place", "river", "state"})
 """Predicates of one argument that keep some members of a set; `all` as argument stands for everything."""
@@ -54,7 +54,7 @@ def _parse(tokens: Sequence[str], start: int) -> tuple[Term, int]:
         raise ValueError(f"expected an operator after {' '.join(tokens[:start])!r}")
     if tokens[start + 1 : start + 2] != ["("]:
         return Term(tokens[start]), start + 1
-    arguments = []
+    arguments: list[Term] = []
     end = start + 1
     while not arguments or tokens[end : end + 1] == [","]:
         argument, end = _parse(tokens, end + 1)
@@ -144,6 +144,17 @@ class OperatorType:
     result: str
     body: tuple[str, ...]  # tokens; those that start with `*n:` are types
 
+    @property
+    def is_function(self) -> bool:
+        """Whether the variant, too, applies the operator to one argument, and not to make a whole query."""
+        rewritten = self.body[0] in FILTERS | BY_COUNT | BY_MEASURE
+        return len(self.body) == 4 and self.body[2].startswith("*n:") and not rewritten and self.result != "Query"
+
+    @property
+    def signature(self) -> tuple[Category, Category]:
+        """The categories of the result and of the first argument."""
+        return _category(self.result), _category(self.body[2].removeprefix("*n:"))
+
 
 def read_operator_types(path: Path) -> list[OperatorType]:
     """Read the types of the FunQL operators, one a line, in the notation of the WASP parser."""
@@ -161,9 +172,11 @@ def output_cfg(types: Iterable[OperatorType], placeholders: Iterable[str], numbe
     """Build the output CFG of the variant from the types of the original operators.
 
     There is one category for each type (City, State, River, Place, Country, Num); a placeholder is of every type that
-    has entities. Further categories hold what the variant names without applying it: relations, by their two types
-    (`traverse_2` in `most ( river , traverse_2 , state )`), measures, by the type they apply to (`density_1` in
-    `largest_one ( density_1 , state )`), and filters that are no sets of their own (`major`).
+    has entities. Operators that can change places with each other have categories too, so that a rule may hold one
+    or have a nonterminal in its place: operators of one argument, by result and argument (`traverse_2` in
+    `traverse_2 ( state )` is a RiverFromState); relations, where they are not all of these (`next_to_2` in `most (
+    state , next_to_2 , state )` is a StateToState); measures, by what they measure (`density_1` in `largest_one (
+    density_1 , state )`); filters that are no sets of their own (`major`).
     """
     types = list(types)
     productions: dict[Production, None] = {}
@@ -206,9 +219,13 @@ def _variant_productions(
         yield result, (operator, "(", measures, ",", *arguments, ")")
     elif operator in BY_COUNT:
         for name, other in _relations(result, types):
-            relation = Category(f"{result.name}To{other.name}")
+            relation = _relation_category(result, other, types)
             yield relation, (name,)
             yield result, (operator, "(", result, ",", relation, ",", other, ")")
+    elif declared.is_function:
+        function = Category(f"{result.name}From{arguments[0].name}")
+        yield function, (operator,)
+        yield result, (function, "(", *arguments, ")")
     else:
         yield result, (_category(token[3:]) if token.startswith("*n:") else token for token in declared.body)
 
@@ -216,10 +233,18 @@ def _variant_productions(
 def _relations(result: Category, types: Iterable[OperatorType]) -> Iterator[tuple[str, Category]]:
     """Yield (operator, type of the other side) of a type's relations to things; their names end in _1 or _2."""
     for t in types:
-        related = t.body[0].endswith(("_1", "_2")) and t.body[2:] != ("*n:Num", ")")
-        if related and _category(t.result) == result:
-            yield t.body[0], _category(t.body[2][3:])
+        if t.is_function and t.body[0].endswith(("_1", "_2")):
+            of, other = t.signature
+            if of == result and other != Category("Num"):
+                yield t.body[0], other
+
+
+def _relation_category(result: Category, other: Category, types: Iterable[OperatorType]) -> Category:
+    """Find the category of a type's relations to another: that of its functions, if all of them are relations."""
+    relations = {name for name, to in _relations(result, types) if to == other}
+    functions = {t.body[0] for t in types if t.is_function and t.signature == (result, other)}
+    return Category(f"{result.name}{'From' if relations == functions else 'To'}{other.name}")
 
 
 def _category(name: str) -> Category:
-    return Category("ROOT" if name == "Query" else name)
+    return ROOT if name == "Query" else Category(name)
