@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from csl.grammar import Nt, Rule, Symbol, parse_grammar, parse_rule
+from csl.grammar import Grammar, Nt, Rule, Symbol, parse_grammar, parse_rule
 from csl.grammar.store import RuleStore
 from csl.grammar.vocabulary import Vocabulary
 from csl.kernels.derive import build_trie, derive_rules
@@ -39,10 +39,9 @@ def targets_of(rules: list[Rule], x: Side, max_units: int, longest: int) -> set[
             if i == j:
                 yield ()
         elif isinstance(source[0], Nt):
-            for k in range(i + 1, j + 1):
-                if k - i < j - i or len(source) == 1:
-                    for rest in matches(source[1:], k, j):
-                        yield from ((first, *rest) for first in span(i, k, max_units))
+            for k in range(i + 1, j - len(source) + 2):
+                for rest in matches(source[1:], k, j):
+                    yield from ((first, *rest) for first in span(i, k, max_units))
         elif i < j and x[i] == source[0]:
             yield from matches(source[1:], i + 1, j)
 
@@ -78,7 +77,7 @@ def rules(draw: st.DrawFn, terminals: str = "ab", longest: int = 3) -> Rule:
     return Rule(alpha, tuple(beta) or ("A",))
 
 
-grammars = st.lists(rules(), min_size=1, max_size=6, unique=True)
+grammars = st.lists(rules(), min_size=1, max_size=6).map(lambda some: list(Grammar([*some, parse_rule("a ### A")])))
 
 
 LONGEST = 6

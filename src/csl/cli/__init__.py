@@ -8,7 +8,7 @@ import sys
 import typer
 from rich.console import Console
 
-from csl.cli import data, grammar, induce
+from csl.cli import data, explain, grammar, induce
 from csl.errors import CslError
 
 app = typer.Typer(
@@ -20,6 +20,8 @@ app = typer.Typer(
 )
 app.command()(induce.induce)
 app.add_typer(data.app, name="data")
+grammar.app.command()(explain.coverage)
+grammar.app.command()(explain.explain)
 app.add_typer(grammar.app, name="grammar")
 
 

@@ -52,11 +52,11 @@ def _longer(array: IntArray, size: int) -> IntArray:
 
 
 @njit(cache=True, nogil=True)
-def _add_edge(edges: IntArray, size: int, source: int, cell: int, onto: int, pending: IntArray, at: int) -> IntArray:
-    """Write an edge and put it on the list of those that arrive at a position."""
+def _add_edge(edges: IntArray, size: int, source: int, cell: int, onto: int, lists: IntArray, at: int) -> IntArray:
+    """Write an edge and put it first on list `at`: of those that arrive at a position, or at a state."""
     edges = _longer(edges, size)
-    edges[size, FROM], edges[size, CELL], edges[size, ONTO], edges[size, NEXT] = source, cell, onto, pending[at]
-    pending[at] = size
+    edges[size, FROM], edges[size, CELL], edges[size, ONTO], edges[size, NEXT] = source, cell, onto, lists[at]
+    lists[at] = size
     return edges
 
 
@@ -150,17 +150,27 @@ def derivable_spans(trie: Trie, x: IntArray) -> BoolArray:
     """Return a square table: whether x[i:j] has a derivation."""
     slot = np.full(len(trie.head), -1, np.int32)
     cells, _, _ = _recognise(trie, x, slot, np.empty((64, 3), np.int32), np.empty((64, 4), np.int32))
-    return (cells >= 0).reshape(len(x) + 1, len(x) + 1)
+    table: BoolArray = (cells >= 0).reshape(len(x) + 1, len(x) + 1)
+    return table
 
 
 @njit(cache=True, nogil=True)
-def _longer_list(array: npt.NDArray[np.generic], size: int, extra: int) -> npt.NDArray[np.generic]:
+def _longer_list(array: npt.NDArray[np.integer], size: int, extra: int) -> npt.NDArray[np.integer]:
     """Return an array with room for `extra` more entries after `size`: the old one if it has it."""
     if size + extra <= len(array):
         return array
     grown = np.empty(2 * (size + extra), array.dtype)
     grown[:size] = array[:size]
     return grown
+
+
+@njit(cache=True, nogil=True)
+def _apply(rules: IntArray, arguments: OffsetArray, size: int, rule: int, stop: int) -> tuple[IntArray, OffsetArray]:
+    """Append an application whose children end at `stop`."""
+    rules, arguments = _longer_list(rules, size, 1), _longer_list(arguments, size + 1, 1)
+    rules[size] = rule
+    arguments[size + 1] = stop
+    return rules, arguments
 
 
 @njit(cache=True, nogil=True)
@@ -204,10 +214,8 @@ def _unpack_cell(
                     if edges[path[d], CELL] >= 0:
                         children[at] = edges[path[d], CELL] * levels + levels - 1
                         at += 1
-                rules, arguments = _longer_list(rules, size, 1), _longer_list(arguments, size + 1, 1)
-                rules[size] = rule
+                rules, arguments = _apply(rules, arguments, size, rule, at)
                 size += 1
-                arguments[size] = at
                 rule = trie.following[rule]
             path[depth] = edges[e, NEXT]
         end = states[end, FOLLOWING]
@@ -258,12 +266,11 @@ def forests(trie: Trie, max_units: int, limit: int, values: IntArray, offsets: O
             )
             rule = units if left > 0 else -1
             while rule >= 0:
-                children = _longer_list(children, arguments[size], 1)
-                rules, arguments = _longer_list(rules, size, 1), _longer_list(arguments, size + 1, 1)
-                children[arguments[size]] = key - 1
-                rules[size] = rule
+                at = arguments[size]
+                children = _longer_list(children, at, 1)
+                children[at] = key - 1  # the same cell with one unit less
+                rules, arguments = _apply(rules, arguments, size, rule, at + 1)
                 size += 1
-                arguments[size] = arguments[size - 1] + 1
                 rule = trie.following[rule]
             for at in range(begin, arguments[size]):
                 number[children[at]] = -1

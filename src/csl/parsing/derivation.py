@@ -19,7 +19,9 @@ class Derivation:
 
     def __post_init__(self) -> None:
         if len(self.children) != self.rule.arity:
-            raise ValueError(f"{len(self.children)} children for a rule with {self.rule.arity} nonterminals: {self.rule}")
+            raise ValueError(
+                f"{len(self.children)} children for a rule with {self.rule.arity} nonterminals: {self.rule}"
+            )
 
     @classmethod
     def from_rules(cls, rules: Iterable[Rule]) -> "Derivation":

@@ -24,7 +24,7 @@ from csl.parsing.forest import Forest
 MAX_APPLICATIONS = 200_000  # of a forest that is turned into Python objects: a second or two
 
 
-class TooAmbiguous(CslError):
+class AmbiguityError(CslError):
     """An input has so many derivations that their packed forest is not built."""
 
 
@@ -99,17 +99,16 @@ class Deriver:
 
         def part_of(places: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
             bounds = offsets[places[0] : places[-1] + 2] if len(places) else offsets[:1]
-            return source_chart.covered(self._trie, values, bounds)  # type: ignore[no-any-return]
+            return source_chart.covered(self._trie, values, bounds)
 
-        return Threads(threads).map(part_of, np.arange(len(sources)))  # type: ignore[no-any-return]
+        return Threads(threads).map(part_of, np.arange(len(sources)))
 
     def forest(self, source: Sequence[str], limit: int = MAX_APPLICATIONS) -> Forest:
         """Build the packed forest of an input; it has no vertices if the input is not covered."""
         arrays = source_chart.forests(self._trie, self.max_units, limit, *self._encode([source]))
         if arrays.status[0] == source_chart.TOO_MANY:
-            raise TooAmbiguous(
-                f"the input allows more than {limit:,} rule applications; "
-                "look at a part of it, or give the output too"
+            raise AmbiguityError(
+                f"the input allows more than {limit:,} rule applications; look at a part of it, or give the output too"
             )
         return Forest(arrays, self.rules)
 
@@ -124,7 +123,7 @@ class Deriver:
         return chosen[:limit]
 
     def analysis_count(self, source: Sequence[str]) -> int:
-        """The number of derivations of an input, exactly."""
+        """Count the derivations of an input, exactly."""
         return self.forest(source).count()
 
     def covered_spans(self, source: Sequence[str]) -> list[tuple[int, int]]:

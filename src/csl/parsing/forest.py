@@ -8,6 +8,7 @@ O(a + v k log k) for v vertices.
 
 import heapq
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from csl.grammar import Rule
@@ -29,13 +30,13 @@ class Forest:
         children, arguments = arrays.children.tolist(), arrays.arguments.tolist()
         edges = [
             (rule, children[begin:stop])
-            for rule, begin, stop in zip(arrays.rules.tolist(), arguments, arguments[1:], strict=False)
+            for rule, (begin, stop) in zip(arrays.rules.tolist(), pairwise(arguments), strict=True)
         ]
         offsets = arrays.applications.tolist()
-        self.vertices = [edges[begin:stop] for begin, stop in zip(offsets, offsets[1:], strict=False)]
+        self.vertices = [edges[begin:stop] for begin, stop in pairwise(offsets)]
 
     def count(self) -> int:
-        """The number of derivations, exactly."""
+        """Count the derivations, exactly."""
         counts = [0] * len(self.vertices)
         for v in reversed(range(len(self.vertices))):
             for _, children in self.vertices[v]:

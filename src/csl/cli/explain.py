@@ -1,0 +1,175 @@
+"""`csl grammar coverage` and `csl grammar explain`: what a grammar derives, and how."""
+
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+    from rich.console import Console
+
+    from csl.data import Example
+    from csl.parsing.derivation import Derivation
+    from csl.parsing.deriver import Deriver
+
+MOST_CATEGORIES = 40  # a third column with more values than this is not a category
+
+Run = Annotated[Path, typer.Argument(help="Run folder with a grammar.txt, or a grammar file.")]
+
+
+def coverage(
+    run: Run,
+    data: Annotated[
+        Path, typer.Argument(help="Examples: TSV or JSON lines, plain or .gz. TSV: column 3 is a category.")
+    ],
+    missing: Annotated[
+        Path | None, typer.Option(help="Write the examples that are not derivable to this .tsv or .jsonl file.")
+    ] = None,
+    threads: Annotated[int, typer.Option(min=1, help="Threads; the result is the same for any number.")] = 1,
+    input_field: Annotated[str, typer.Option(help="JSON lines: the field with the input.")] = "input",
+    output_field: Annotated[str, typer.Option(help="JSON lines: the field with the output.")] = "output",
+) -> None:
+    """Count the examples that the grammar derives, and the inputs that it derives to any output."""
+    from csl.data import read_examples, write_examples
+
+    columns = ("category",)
+    examples = list(read_examples(data, columns=columns, source_field=input_field, target_field=output_field))
+    deriver = _deriver(run)
+    console = _console()
+    console.print(f"{len(deriver.rules):,} rules, {len(examples):,} examples")
+    right = deriver.derivable(examples, threads)
+    covered = deriver.covered([example.source for example in examples], threads)
+    _print_shares(console, examples, right, covered)
+    _print_unknown(console, deriver, examples, covered)
+    if missing:
+        lost = [example for example, found in zip(examples, right, strict=True) if not found]
+        kept = columns if any(example.meta for example in lost) else ()
+        write_examples(missing, lost, columns=kept)
+        console.print(f"{missing}: {len(lost):,} examples that are not derivable")
+
+
+def _print_shares(
+    console: "Console", examples: "list[Example]", right: "npt.NDArray[np.bool_]", covered: "npt.NDArray[np.bool_]"
+) -> None:
+    """Print a table: all examples, then those of each category, if there are categories."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table("", box=None, pad_edge=False)
+    for header in ("examples", "right output", "", "any output", ""):
+        table.add_column(header, justify="right", no_wrap=True)
+    groups: dict[str, list[int]] = {}
+    for place, example in enumerate(examples):
+        groups.setdefault(example.meta.get("category", ""), []).append(place)
+    rows = {"all": list(range(len(examples)))}
+    if 1 < len(groups) <= MOST_CATEGORIES:
+        rows |= {f"  {name or '(none)'}": groups[name] for name in sorted(groups)}
+    for name, places in rows.items():
+        shares = (
+            cell
+            for found in (right, covered)
+            for count in [int(found[places].sum())]
+            for cell in (f"{count:,}", _percent(count, len(places)))
+        )
+        table.add_row(Text(name), f"{len(places):,}", *shares)
+    console.print(table)
+
+
+def _percent(count: int, total: int) -> str:
+    """Write a share, rounded down: 100 % means all."""
+    return f"{10_000 * count // total / 100:.2f} %"
+
+
+def _print_unknown(
+    console: "Console", deriver: "Deriver", examples: "list[Example]", covered: "npt.NDArray[np.bool_]"
+) -> None:
+    lost = [example for example, found in zip(examples, covered, strict=True) if not found]
+    unknown = [tokens for example in lost if (tokens := deriver.unknown_tokens(example.source))]
+    if unknown:
+        counts = Counter(token for tokens in unknown for token in tokens)
+        most = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+        shown = ", ".join(f"{token} {count:,}" for token, count in most[:10]) + (", …" if len(most) > 10 else "")
+        console.print(f"inputs with a token that no rule knows: {len(unknown):,} ({shown})")
+
+
+def explain(
+    run: Run,
+    input: Annotated[str, typer.Argument(help="An input, as one argument: tokens between spaces.")],
+    output: Annotated[str | None, typer.Argument(help="The output, if only its derivation is wanted.")] = None,
+    limit: Annotated[
+        int, typer.Option(min=1, help="Derivations to draw, at most; those with other outputs first.")
+    ] = 3,
+) -> None:
+    """Draw how the grammar derives an input (to an output), or show the parts of it that it does derive.
+
+    Exits with 1 if there is no such derivation.
+    """
+    from csl.data import Example
+    from csl.errors import InputError
+
+    pair = Example.of(input, output or "")
+    if not pair.source or (output is not None and not pair.target):
+        raise InputError(f"the {'output' if pair.source else 'input'} is empty; give at least one token")
+    deriver = _deriver(run)
+    console = _console()
+    if output is not None and (derivation := deriver.derivation(pair)):
+        _print_derivation(console, derivation)
+        return
+    analyses = deriver.analyses(pair.source, limit)
+    if not analyses:
+        _print_parts(console, deriver, pair.source)
+        raise typer.Exit(1)
+    if output is not None:
+        console.print("the grammar does not derive this output; the input derives to:")
+        for target in dict.fromkeys(analysis.example.target_text for analysis in analyses):
+            console.print(f"  {target}")
+        raise typer.Exit(1)
+    count = deriver.analysis_count(pair.source)
+    for number, analysis in enumerate(analyses, start=1):
+        if count > 1:
+            console.print(f"derivation {number} of {count:,}")
+        _print_derivation(console, analysis)
+
+
+def _print_derivation(console: "Console", derivation: "Derivation") -> None:
+    """Print the derived pair and the tree of rules."""
+    from csl.parsing.drawing import draw_derivation
+
+    example = derivation.example
+    console.print(f"{example.source_text}\n→ {example.target_text}", style="bold")
+    console.print(draw_derivation(derivation), soft_wrap=False)
+
+
+def _print_parts(console: "Console", deriver: "Deriver", source: tuple[str, ...]) -> None:
+    """Print an input that is not covered: the largest parts that are, and the tokens that no rule knows."""
+    from rich.text import Text
+
+    from csl.parsing.drawing import draw_spans
+
+    spans, unknown = deriver.covered_spans(source), deriver.unknown_tokens(source)
+    parts = "the largest parts that are stand in brackets" if spans else "no part of it is"
+    console.print(f"the grammar does not cover this input; {parts}:")
+    for line in draw_spans(source, spans, unknown):
+        console.print(Text("  ") + line)
+    if unknown:
+        console.print(f"tokens that no rule knows: {' '.join(unknown)}")
+
+
+def _deriver(run: Path) -> "Deriver":
+    from csl.experiment.run import grammar_file
+    from csl.grammar import read_grammar
+    from csl.parsing.deriver import Deriver
+
+    return Deriver(read_grammar(grammar_file(run)))
+
+
+def _console() -> "Console":
+    from rich.console import Console
+
+    console = Console(soft_wrap=True, markup=False, highlight=False, emoji=False)
+    if not console.is_terminal:
+        console.width = 100_000  # nothing is cut or wrapped in a file or a pipe
+    return console

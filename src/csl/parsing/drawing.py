@@ -1,0 +1,59 @@
+"""Derivations and inputs as rich text: coloured at a terminal, plain elsewhere."""
+
+from collections.abc import Sequence
+
+from rich.text import Text
+from rich.tree import Tree
+
+from csl.grammar import Nt, Rule
+from csl.grammar.notation import format_rule
+from csl.parsing.derivation import Derivation
+
+
+def draw_rule(rule: Rule) -> Text:
+    """Write a rule in its text form, with the nonterminals coloured."""
+    symbols = [*rule.source, None, *rule.target]  # None: what stands between the sides
+    styles = ("bold cyan" if isinstance(symbol, Nt) else "dim" if symbol is None else "" for symbol in symbols)
+    words = format_rule(rule).split(" ")
+    return Text(" ").join(Text(word, style) for word, style in zip(words, styles, strict=True))
+
+
+def draw_derivation(derivation: Derivation) -> Tree:
+    """Draw a derivation as a tree of its rules."""
+    root = Tree(draw_rule(derivation.rule), guide_style="dim")
+    agenda = [(derivation, root)]
+    while agenda:
+        parent, tree = agenda.pop()
+        agenda += [(child, tree.add(draw_rule(child.rule))) for child in parent.children]
+    return root
+
+
+def draw_spans(source: Sequence[str], spans: Sequence[tuple[int, int]], unknown: Sequence[str]) -> list[Text]:
+    """Write an input with the spans in brackets. Spans that overlap go to different lines.
+
+    >>> [line.plain for line in draw_spans(["jump", "twice", "?", "walk"], [(0, 2), (3, 4)], ["?"])]
+    ['[jump twice] ? [walk]']
+    """
+    lines: list[list[tuple[int, int]]] = []
+    for span in sorted(spans):
+        free = next((line for line in lines if line[-1][1] <= span[0]), None)
+        if free is None:
+            lines.append([span])
+        else:
+            free.append(span)
+    return [_draw_line(source, line, unknown) for line in lines or [[]]]
+
+
+def _draw_line(source: Sequence[str], spans: Sequence[tuple[int, int]], unknown: Sequence[str]) -> Text:
+    starts, stops = {i for i, _ in spans}, {j for _, j in spans}
+    words = []
+    inside = False
+    for place, token in enumerate(source):
+        inside = place in starts or (inside and place not in stops)
+        word = Text(token, style="green" if inside else "bold red" if token in unknown else "")
+        if place in starts:
+            word = Text("[", style="bold green") + word
+        if place + 1 in stops:
+            word = word + Text("]", style="bold green")
+        words.append(word)
+    return Text(" ").join(words)

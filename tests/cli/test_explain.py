@@ -1,0 +1,140 @@
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from csl.cli import app
+from csl.errors import InputError
+
+RULES = """# a toy
+jump ### JUMP
+walk ### WALK
+turn left ### LEFT
+NT_1 twice ### NT_1 NT_1
+NT_1 and NT_2 ### NT_1 NT_2
+"""
+
+DATA = """\
+jump twice\tJUMP JUMP\tverbs
+jump and walk\tWALK JUMP\tverbs
+turn left twice and jump\tLEFT LEFT JUMP\tturns
+hop and jump\tHOP JUMP\tverbs
+"""
+
+
+def csl(*arguments: object) -> Result:
+    return CliRunner().invoke(app, ["grammar", *map(str, arguments)])
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "grammar.txt").write_text(RULES)
+    return tmp_path / "run"
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    (tmp_path / "data.tsv").write_text(DATA)
+    return tmp_path / "data.tsv"
+
+
+def lines(result: Result) -> list[str]:
+    return [" ".join(line.split()) for line in result.output.splitlines()]
+
+
+def test_coverage_counts_right_outputs_and_covered_inputs(run: Path, data: Path) -> None:
+    result = csl("coverage", run, data, "--threads", 2)
+    assert result.exit_code == 0
+    assert lines(result) == [
+        "5 rules, 4 examples",
+        "examples right output any output",
+        "all 4 2 50.00 % 3 75.00 %",
+        "turns 1 1 100.00 % 1 100.00 %",
+        "verbs 3 1 33.33 % 2 66.66 %",
+        "inputs with a token that no rule knows: 1 (hop 1)",
+    ]
+
+
+def test_coverage_writes_what_is_missing(run: Path, data: Path, tmp_path: Path) -> None:
+    result = csl("coverage", run / "grammar.txt", data, "--missing", tmp_path / "missing.tsv")
+    assert result.exit_code == 0
+    assert "missing.tsv: 2 examples that are not derivable" in result.output
+    assert (tmp_path / "missing.tsv").read_text() == "".join(DATA.splitlines(keepends=True)[1::2])
+
+
+def test_coverage_of_examples_without_categories(run: Path, tmp_path: Path) -> None:
+    (tmp_path / "d.jsonl").write_text('{"question": "jump", "query": "JUMP"}\n{"question": "jump", "query": "WALK"}\n')
+    missing = tmp_path / "missing.tsv"
+    fields = ("--input-field", "question", "--output-field", "query")
+    result = csl("coverage", run, tmp_path / "d.jsonl", "--missing", missing, *fields)
+    assert lines(result)[2:-1] == ["all 2 1 50.00 % 2 100.00 %"]
+    assert missing.read_text() == "jump\tWALK\n"
+
+
+def test_coverage_refuses_a_folder_without_a_grammar(tmp_path: Path, data: Path) -> None:
+    result = csl("coverage", tmp_path, data)
+    assert isinstance(result.exception, InputError)
+    assert "grammar.txt" in str(result.exception)
+
+
+def test_explain_draws_the_derivation_of_a_pair(run: Path) -> None:
+    result = csl("explain", run, "turn left twice and jump", "LEFT LEFT JUMP")
+    assert result.exit_code == 0
+    assert result.output.splitlines() == [
+        "turn left twice and jump",
+        "→ LEFT LEFT JUMP",
+        "NT_1 and NT_2 ### NT_1 NT_2",
+        "├── NT_1 twice ### NT_1 NT_1",
+        "│   └── turn left ### LEFT",
+        "└── jump ### JUMP",
+    ]
+
+
+def test_explain_draws_derivations_with_other_outputs_first(run: Path) -> None:
+    with (run / "grammar.txt").open("a") as file:
+        file.write("jump twice ### JUMP JUMP\ntwice ### HOP\nNT_1 NT_2 ### NT_2 NT_1\n")
+    result = csl("explain", run, "jump twice")
+    assert result.exit_code == 0
+    assert result.output.splitlines() == [
+        *("derivation 1 of 3", "jump twice", "→ JUMP JUMP", "jump twice ### JUMP JUMP"),
+        *("derivation 2 of 3", "jump twice", "→ HOP JUMP", "NT_1 NT_2 ### NT_2 NT_1"),
+        *("├── jump ### JUMP", "└── twice ### HOP"),
+        *("derivation 3 of 3", "jump twice", "→ JUMP JUMP", "NT_1 twice ### NT_1 NT_1", "└── jump ### JUMP"),
+    ]
+    assert csl("explain", run, "jump twice", "--limit", 1).output == "".join(
+        line + "\n" for line in result.output.splitlines()[:4]
+    )
+
+
+def test_explain_neither_cuts_nor_wraps_long_rules_in_plain_text(run: Path) -> None:
+    (run / "grammar.txt").write_text(f"NT_1 x ### NT_1 {'X ' * 200}\njump ### JUMP\n")
+    result = csl("explain", run, "jump x")
+    assert len(result.output.splitlines()) == 4
+    assert result.output.count("X ") == 2 * 200 - 2  # the last of a line ends it
+
+
+def test_explain_shows_the_parts_of_an_input_that_are_covered(run: Path) -> None:
+    result = csl("explain", run, "jump twice hop walk and turn left JUMP")
+    assert result.exit_code == 1
+    assert result.output.splitlines() == [
+        "the grammar does not cover this input; the largest parts that are stand in brackets:",
+        "  [jump twice] hop [walk and turn left] JUMP",
+        "tokens that no rule knows: hop JUMP",
+    ]
+
+
+def test_explain_shows_the_outputs_that_are_derived_instead(run: Path) -> None:
+    result = csl("explain", run, "jump and walk", "WALK JUMP")
+    assert result.exit_code == 1
+    assert result.output.splitlines() == [
+        "the grammar does not derive this output; the input derives to:",
+        "  JUMP WALK",
+    ]
+
+
+@pytest.mark.parametrize(("pair", "side"), [(["  "], "input"), (["jump", ""], "output")])
+def test_explain_refuses_an_empty_side(run: Path, pair: list[str], side: str) -> None:
+    result = csl("explain", run, *pair)
+    assert isinstance(result.exception, InputError)
+    assert f"the {side} is empty" in str(result.exception)

@@ -1,0 +1,252 @@
+"""Forests, the shortest derivations and derivability agree with a plain enumeration of derivations."""
+
+from collections.abc import Iterator
+from functools import cache
+from math import comb
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from csl.data import Example
+from csl.datasets.scan import commands, interpret
+from csl.grammar import Grammar, Nt, Rule, Symbol, parse_grammar
+from csl.kernels import source_chart
+from csl.parsing.derivation import Derivation
+from csl.parsing.deriver import AmbiguityError, Deriver
+
+SCAN = """
+walk ### I_WALK
+look ### I_LOOK
+run ### I_RUN
+jump ### I_JUMP
+turn left ### I_TURN_LEFT
+turn right ### I_TURN_RIGHT
+turn opposite left ### I_TURN_LEFT I_TURN_LEFT
+turn opposite right ### I_TURN_RIGHT I_TURN_RIGHT
+turn around left ### I_TURN_LEFT I_TURN_LEFT I_TURN_LEFT I_TURN_LEFT
+turn around right ### I_TURN_RIGHT I_TURN_RIGHT I_TURN_RIGHT I_TURN_RIGHT
+NT_1 left ### I_TURN_LEFT NT_1
+NT_1 right ### I_TURN_RIGHT NT_1
+NT_1 opposite left ### I_TURN_LEFT I_TURN_LEFT NT_1
+NT_1 opposite right ### I_TURN_RIGHT I_TURN_RIGHT NT_1
+NT_1 around left ### I_TURN_LEFT NT_1 I_TURN_LEFT NT_1 I_TURN_LEFT NT_1 I_TURN_LEFT NT_1
+NT_1 around right ### I_TURN_RIGHT NT_1 I_TURN_RIGHT NT_1 I_TURN_RIGHT NT_1 I_TURN_RIGHT NT_1
+NT_1 twice ### NT_1 NT_1
+NT_1 thrice ### NT_1 NT_1 NT_1
+NT_1 and NT_2 ### NT_1 NT_2
+NT_1 after NT_2 ### NT_2 NT_1
+""".strip().splitlines()
+
+Trees = list[Derivation]
+
+
+class Twin:
+    """All derivations of an input, by trying every rule on every span."""
+
+    def __init__(self, rules: list[Rule], max_units: int, x: tuple[str, ...]) -> None:
+        self.rules, self.max_units, self.x = rules, max_units, x
+        self.count = cache(self.count)  # type: ignore[method-assign]
+        self.trees = cache(self.trees)  # type: ignore[method-assign]
+
+    def matches(self, source: tuple[Symbol, ...], i: int, j: int) -> Iterator[list[tuple[int, int]]]:
+        """The spans that the nonterminals of a source take in each of its matches with [i, j)."""
+        if not source:
+            if i == j:
+                yield []
+        elif isinstance(source[0], Nt):
+            for k in range(i + 1, j - len(source) + 2):
+                yield from ([(i, k), *rest] for rest in self.matches(source[1:], k, j))
+        elif i < j and self.x[i] == source[0]:
+            yield from self.matches(source[1:], i + 1, j)
+
+    def applications(self, i: int, j: int, units: int) -> Iterator[tuple[Rule, list[tuple[int, int, int]]]]:
+        for rule in self.rules:
+            if rule.source == (Nt(1),):
+                if units > 0:
+                    yield rule, [(i, j, units - 1)]
+            else:
+                for spans in self.matches(rule.source, i, j):
+                    yield rule, [(*span, self.max_units) for span in spans]
+
+    def count(self, i: int, j: int, units: int) -> int:
+        return sum(int(np.prod([self.count(*s) for s in spans])) for _, spans in self.applications(i, j, units))
+
+    def trees(self, i: int, j: int, units: int) -> Trees:
+        found: Trees = []
+        for rule, spans in self.applications(i, j, units):
+            parts: list[tuple[Derivation, ...]] = [()]
+            for span in spans:
+                parts = [(*part, tree) for part in parts for tree in self.trees(*span)]
+            found += [Derivation(rule, part) for part in parts]
+        return found
+
+
+@st.composite
+def rules(draw: st.DrawFn) -> Rule:
+    source = draw(st.lists(st.sampled_from(["a", "b", None, None]), min_size=1, max_size=3))
+    indices = [Nt(i + 1) for i in range(source.count(None))]
+    fresh = iter(indices)
+    alpha = tuple(next(fresh) if s is None else s for s in source)
+    extra = draw(st.lists(st.sampled_from(["A", "B", *indices]), max_size=2))
+    return Rule(alpha, tuple(draw(st.permutations([*indices, *extra]))) or ("A",))
+
+
+grammars = st.lists(rules(), min_size=1, max_size=6, unique=True).map(lambda r: [*r, *parse_grammar(["a ### A"])])
+inputs = st.lists(st.sampled_from("aab?"), min_size=1, max_size=5).map(tuple)
+
+
+def size(derivation: Derivation) -> int:
+    return len(list(derivation.rules()))
+
+
+@settings(deadline=None, max_examples=200)
+@given(grammars, inputs, st.sampled_from([0, 1, 2]))
+def test_a_forest_holds_every_derivation_once(grammar: list[Rule], x: tuple[str, ...], max_units: int) -> None:
+    deriver = Deriver(Grammar(grammar), max_units)
+    twin = Twin(list(Grammar(grammar)), max_units, x)
+    count = twin.count(0, len(x), max_units)
+    assert deriver.analysis_count(x) == count
+    assert deriver.covered([x]).tolist() == [count > 0]
+    assume(count < 300)
+    expected = twin.trees(0, len(x), max_units)
+    found = deriver.analyses(x, limit=1000)
+    assert len(found) == len(expected)
+    assert set(found) == set(expected)
+    shortest: dict[tuple[str, ...], int] = {}
+    for tree in expected:
+        output = tree.example.target
+        shortest[output] = min(size(tree), shortest.get(output, size(tree)))
+    first = found[: len(shortest)]  # one derivation an output, then the others; fewest rules first
+    assert [(tree.example.target, size(tree)) for tree in first] == sorted(
+        ((tree.example.target, shortest[tree.example.target]) for tree in first), key=lambda pair: pair[1]
+    )
+    assert {tree.example.target for tree in first} == set(shortest)
+    others = [size(tree) for tree in found[len(shortest) :]]
+    assert others == sorted(others)
+    for limit in (1, 2, 3):
+        few = deriver.analyses(x, limit)
+        assert [size(tree) for tree in few] == [size(tree) for tree in found[:limit]]
+        assert len({tree.example.target for tree in few}) == min(limit, len(shortest))
+
+
+@settings(deadline=None, max_examples=100)
+@given(grammars, inputs, st.sampled_from([0, 1, 2]))
+def test_every_output_of_an_input_is_a_derivable_pair(grammar: list[Rule], x: tuple[str, ...], max_units: int) -> None:
+    deriver = Deriver(Grammar(grammar), max_units)
+    pairs = [tree.example for tree in deriver.analyses(x, limit=5)]
+    assert all(pair.source == x for pair in pairs)
+    assert deriver.derivable(pairs).all()
+    for pair in pairs:
+        found = deriver.derivation(pair)
+        assert found is not None
+        assert found.example == pair
+    wrong = [Example(pair.source, (*pair.target, "C")) for pair in pairs]
+    assert not deriver.derivable(wrong).any()
+
+
+@settings(deadline=None, max_examples=100)
+@given(grammars, inputs)
+def test_covered_spans_are_the_largest_that_have_a_derivation(grammar: list[Rule], x: tuple[str, ...]) -> None:
+    twin = Twin(list(Grammar(grammar)), 2, x)
+    spans = [(i, j) for i in range(len(x)) for j in range(i + 1, len(x) + 1) if twin.count(i, j, 2)]
+    largest = [(i, j) for i, j in spans if not any(a <= i and j <= b and (a, b) != (i, j) for a, b in spans)]
+    assert Deriver(Grammar(grammar)).covered_spans(x) == largest
+
+
+def test_vertices_come_before_their_children_and_each_is_used() -> None:
+    grammar = parse_grammar(["a ### A", "NT_1 NT_2 ### NT_2 NT_1", "NT_1 ### x NT_1"])
+    deriver = Deriver(grammar, max_units=1)
+    for vertices in (deriver.forest("aaaa").vertices, deriver.forest("a").vertices):
+        children = [(v, child) for v, edges in enumerate(vertices) for _, kids in edges for child in kids]
+        assert all(v < child for v, child in children)
+        assert {0, *(child for _, child in children)} == set(range(len(vertices)))
+
+
+def test_the_forests_of_a_batch_are_those_of_its_inputs() -> None:
+    deriver = Deriver(parse_grammar(["a ### A", "b ### B", "NT_1 NT_2 ### NT_2 NT_1", "NT_1 ### x NT_1"]), max_units=1)
+    batch = ["ab", "a?", "abab", "ababababab", "b"]
+    found = source_chart.forests(deriver._trie, 1, 100, *deriver._encode(batch))
+    covered, too_many = source_chart.COVERED, source_chart.TOO_MANY
+    assert found.status.tolist() == [covered, source_chart.UNCOVERED, covered, too_many, covered]
+    for k, source in enumerate(batch):
+        first, stop = found.vertices[k], found.vertices[k + 1]
+        if found.status[k] != covered:
+            assert first == stop
+            continue
+        mine = [
+            [
+                (found.rules[a], (found.children[found.arguments[a] : found.arguments[a + 1]] - first).tolist())
+                for a in range(found.applications[v], found.applications[v + 1])
+            ]
+            for v in range(first, stop)
+        ]
+        assert mine == deriver.forest(source).vertices
+        assert found.spans[first].tolist() == [0, len(source), 1]
+
+
+def test_the_grammar_of_scan_derives_all_of_scan() -> None:
+    deriver = Deriver(parse_grammar(SCAN), max_units=0)
+    pairs = [Example(command, interpret(command) or ()) for command in commands()]
+    assert len(deriver.rules) == 20
+    assert len(pairs) == 20_910
+    assert deriver.derivable(pairs, threads=2).all()
+    assert deriver.covered([pair.source for pair in pairs], threads=2).all()
+    wrong = [Example(pair.source, pair.target[:-1]) for pair in pairs if len(pair.target) > 1]
+    assert not deriver.derivable(wrong).any()
+
+
+def test_a_derivation_is_found_for_a_pair_and_gives_it_back() -> None:
+    deriver = Deriver(parse_grammar(SCAN))
+    pair = Example.of("jump left twice after walk", "I_WALK I_TURN_LEFT I_JUMP I_TURN_LEFT I_JUMP")
+    derivation = deriver.derivation(pair)
+    assert derivation is not None
+    assert derivation.example == pair
+    assert [" ".join(map(str, rule.source)) for rule in derivation.rules()] == [
+        "NT_1 after NT_2",
+        "NT_1 twice",
+        "NT_1 left",
+        "jump",
+        "walk",
+    ]
+
+
+def test_unknown_tokens_are_not_derivable_even_if_both_sides_have_them() -> None:
+    deriver = Deriver(parse_grammar(["a ### A", "NT_1 x ### NT_1"]))
+    pairs = [Example.of(*pair) for pair in (("a", "A"), ("?", "?"), ("a ?", "A ?"), ("a", "?"), ("a x", "A"))]
+    assert deriver.derivable(pairs).tolist() == [True, False, False, False, True]
+    assert deriver.derivation(pairs[1]) is None
+    assert deriver.derivable([]).tolist() == []
+    assert deriver.covered([]).tolist() == []
+    assert deriver.unknown_tokens(["?", "a", "A", "?", "x"]) == ["?", "A"]
+
+
+def test_threads_do_not_change_the_answer() -> None:
+    deriver = Deriver(parse_grammar(["a ### A", "NT_1 NT_2 ### NT_1 NT_2"]))
+    pairs = [Example(("a",) * (k % 4 + 1), ("A",) * (k % 3 + 1)) for k in range(50)]
+    sources = [("a",) * (k % 3) + ("b",) * (k % 2) + ("a",) for k in range(50)]
+    for threads in (2, 3):
+        assert deriver.derivable(pairs, threads).tolist() == deriver.derivable(pairs).tolist()
+        assert deriver.covered(sources, threads).tolist() == deriver.covered(sources).tolist()
+
+
+def test_an_empty_grammar_covers_nothing() -> None:
+    deriver = Deriver(Grammar())
+    assert deriver.derivation(Example.of("a", "A")) is None
+    assert deriver.analyses(("a",)) == []
+    assert deriver.covered_spans(("a",)) == []
+
+
+def test_long_inputs_with_rules_of_nonterminals_alone() -> None:
+    grammar = ["a ### A", "NT_1 NT_2 ### NT_2 NT_1", "NT_1 NT_2 NT_3 NT_4 ### NT_1 NT_3 NT_2 NT_4"]
+    deriver = Deriver(parse_grammar(grammar))
+    long = ("a",) * 60
+    assert deriver.covered([long]).tolist() == [True]
+    assert deriver.covered_spans((*long, "?", "a")) == [(0, 60), (61, 62)]
+    with pytest.raises(AmbiguityError, match="more than 200,000 rule applications"):
+        deriver.analyses(long)
+    catalan = Deriver(parse_grammar(grammar[:2]))
+    assert catalan.analysis_count(long[:12]) == comb(22, 11) // 12  # Catalan numbers
+    assert catalan.analysis_count(long) == comb(118, 59) // 60
+    assert size(catalan.analyses(long, limit=3)[2]) == 119
