@@ -30,6 +30,4 @@ def induce(
         config, seeds = choice.config, [*seeds, *choice.seeds]
     elif isinstance(config, str):
         config = preset(config)
-    return _induce(
-        examples, config, seeds=seeds, output_cfg=output_cfg, threads=threads, progress=progress
-    ).grammar
+    return _induce(examples, config, seeds=seeds, output_cfg=output_cfg, threads=threads, progress=progress).grammar

@@ -3,6 +3,7 @@
 Nothing heavy is imported here; commands import what they run when they run.
 """
 
+import io
 import sys
 
 import typer
@@ -27,6 +28,9 @@ app.add_typer(grammar.app, name="grammar")
 
 def main() -> None:
     """Run the command; errors meant for people become one line on stderr and their exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # any data can be shown, whatever the terminal can
     try:
         app()
     except CslError as error:

@@ -20,7 +20,9 @@ def induce(
     out: Annotated[Path, typer.Option(help="The run folder to write.")],
     preset: Annotated[str, typer.Option(help="auto, scan, cogs, geoquery or smcalflow.")] = "auto",
     config: Annotated[Path | None, typer.Option(help="A TOML file with options, applied over the preset.")] = None,
-    settings: Annotated[list[str] | None, typer.Option("--set", help="An option as key=value; may be repeated.")] = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", help="An option as key=value; may be repeated.")
+    ] = None,
     seeds: Annotated[list[Path] | None, typer.Option(help="A file of seed rules; may be repeated.")] = None,
     output_cfg: Annotated[Path | None, typer.Option(help="A CFG of valid outputs.")] = None,
     threads: Annotated[int, typer.Option(min=1, help="Threads; the result is the same for any number.")] = 1,

@@ -1,10 +1,10 @@
 """The run folder: everything that a run makes lives in one place that later steps read and people can look into.
 
-    config.json      the resolved options, what they were applied to, and a fingerprint of both
-    seeds.txt        the seed rules, output.cfg the output CFG, if there are any
-    grammar.txt      the grammar: a run with this file is finished
-    metrics.jsonl    one line a step
-    checkpoint.npz   where an unfinished search stands; it goes when the search is done
+config.json      the resolved options, what they were applied to, and a fingerprint of both
+seeds.txt        the seed rules, output.cfg the output CFG, if there are any
+grammar.txt      the grammar: a run with this file is finished
+metrics.jsonl    one line a step
+checkpoint.npz   where an unfinished search stands; it goes when the search is done
 """
 
 import hashlib
@@ -153,5 +153,7 @@ def _check_same(folder: Path, mark: str, config: InductionConfig) -> None:
         raise InputError("not the config of a run; name another folder with --out", path) from error
     if old_mark != mark:
         new = config.model_dump()
-        other = [f"{key} = {old.get(key)}" for key in new if old.get(key) != new[key]] or ["other data, seeds or output CFG"]
+        other = [f"{key} = {old.get(key)}" for key in new if old.get(key) != new[key]] or [
+            "other data, seeds or output CFG"
+        ]
         raise InputError(f"holds another run ({', '.join(other)}); name another folder, or --no-resume", folder)

@@ -67,4 +67,6 @@ class RuleStore:
     def rule(self, i: int, vocabulary: Vocabulary) -> Rule:
         """Decode a rule."""
         values, begin, middle = self.arrays
-        return Rule(vocabulary.decode(values[begin[i] : middle[i]]), vocabulary.decode(values[middle[i] : begin[i + 1]]))
+        return Rule(
+            vocabulary.decode(values[begin[i] : middle[i]]), vocabulary.decode(values[middle[i] : begin[i + 1]])
+        )

@@ -12,7 +12,7 @@ from csl.data import Example
 from csl.grammar import Rule
 from csl.induction.config import PRESETS, InductionConfig
 
-RARE_WORDS = 0.1  # with a smaller share of words seen in one example only, the inputs look generated
+RARE_WORDS = 0.03  # with a smaller share of examples that have a word of their own, the inputs look generated
 SHARED = 0.1  # with a larger share of examples that copy a token, copying is worth seed rules
 REPEATS = 0.01  # with a larger share of examples that repeat, repetition is worth rules
 MANY = 5000  # distinct examples, so many that the shortest teach most of the rules
@@ -31,15 +31,19 @@ def choose(examples: Sequence[Example]) -> Choice:
     """Look at the examples and choose options and identity seeds."""
     distinct = list(dict.fromkeys(examples))
     words = Counter(token for example in distinct for token in set(example.source))
-    rare = sum(n == 1 for n in words.values()) / len(words)
-    copies = [set(example.source) & set(example.target) for example in distinct]
+    rare = sum(any(words[token] == 1 for token in example.source) for example in distinct) / len(distinct)
+    copies = [{t for t in set(e.source) & set(e.target) if any(map(str.isalnum, t))} for e in distinct]
     copying = sum(map(bool, copies)) / len(distinct)
     in_a_row = sum(map(_repeats_in_a_row, distinct)) / len(distinct)
-    twice = sum(any(_copied_twice(example, t) for t in shared) for example, shared in zip(distinct, copies, strict=True))
+    twice = sum(
+        any(_copied_twice(example, t) for t in shared) for example, shared in zip(distinct, copies, strict=True)
+    )
     repeats = max(in_a_row, twice / len(distinct))
 
     generated = rare < RARE_WORDS
-    reasons = [f"{rare:.0%} of the input words occur in one example only: {'generated' if generated else 'written'} inputs"]
+    reasons = [
+        f"{rare:.1%} of the inputs have a word that no other has: they look {'generated' if generated else 'written'}"
+    ]
     if generated and in_a_row > REPEATS and copying < SHARED:
         config = PRESETS["scan"]
         reasons.append(f"{in_a_row:.0%} of the outputs repeat a stretch in a row: the weights of preset scan")
@@ -47,7 +51,9 @@ def choose(examples: Sequence[Example]) -> Choice:
             config = config.model_copy(update={"partitions": 1, "steps": 20})
             reasons.append(f"{len(distinct):,} distinct examples: all at once")
         else:
-            reasons.append(f"{len(distinct):,} distinct examples: in {config.partitions} partitions, the shortest first")
+            reasons.append(
+                f"{len(distinct):,} distinct examples: in {config.partitions} partitions, the shortest first"
+            )
     else:
         name = "cogs" if generated else "smcalflow"
         config = PRESETS[name]
@@ -63,7 +69,7 @@ def choose(examples: Sequence[Example]) -> Choice:
 
 
 def _copied_twice(example: Example, token: str) -> bool:
-    return example.source.count(token) == 1 < example.target.count(token) and any(map(str.isalnum, token))
+    return example.source.count(token) == 1 < example.target.count(token)
 
 
 def _repeats_in_a_row(example: Example) -> bool:

@@ -63,7 +63,9 @@ class Objective:
         for side, weight in ((SOURCE, self._config.k_beta), (TARGET, self._config.k_alpha)):
             if weight:
                 alone = self._count(side, rules)
-                penalty -= weight * np.log2(np.maximum(both, 0.5) / np.maximum(alone, 1), where=alone > both, out=0 * penalty)
+                penalty -= weight * np.log2(
+                    np.maximum(both, 0.5) / np.maximum(alone, 1), where=alone > both, out=0 * penalty
+                )
         return np.round(penalty * UNIT).astype(np.int64)
 
     def _count(self, side: int, rules: Ids) -> Costs:

@@ -41,7 +41,13 @@ class Search:
         threads: Threads,
         allowed: Filter | None = None,
     ) -> None:
-        self.store, self.objective, self.config, self._threads, self._allowed = store, objective, config, threads, allowed
+        self.store, self.objective, self.config, self._threads, self._allowed = (
+            store,
+            objective,
+            config,
+            threads,
+            allowed,
+        )
         self.examples = np.empty(0, np.int32)
         self.candidates = 0  # in the last step
         self._alive, self._seed = np.zeros(0, np.bool_), np.zeros(0, np.bool_)
@@ -143,7 +149,9 @@ class Search:
         """Remove, in this order, what the others derive."""
         chart = self._chart()
         hints, offsets = self._derive(chart, order, order)
-        perhaps = np.flatnonzero(np.diff(offsets))  # the grammar only shrinks: what it does not derive now it never will
+        perhaps = np.flatnonzero(
+            np.diff(offsets)
+        )  # the grammar only shrinks: what it does not derive now it never will
         remove_derivable(*chart, self.config.max_units, order[perhaps], *take(hints, offsets, perhaps))
 
     def _find_pairs(self) -> None:

@@ -1,4 +1,4 @@
-"""Derivability: can a grammar derive the pair ⟨x, y⟩, and by which rules? (DESIGN: "Derivability")
+"""Derivability: can a grammar derive the pair ⟨x, y⟩, and by which rules?
 
 A chart over the spans of x. Because y is known, the item of a span is the stretch of y that the span derives, named
 by its first occurrence: the number of items stays small, and equal derived strings are one item. Rules are found
@@ -77,8 +77,9 @@ START, LENGTH, UNITS, RULE, NEXT, CHILD = 0, 1, 2, 3, 4, 5
 
 
 @njit(cache=True, nogil=True)
-def _first_place(values, a, b, y, lcp, m, items, children, k):
+def _first_place(values, a, b, y, lcp, items, children):
     """Return (place, length) of the first occurrence in y of the target `values[a:b]` filled with items, or (−1, 0)."""
+    m = len(y)
     length = 0
     for p in range(a, b):
         length += items[children[-values[p] - 1], LENGTH] if values[p] < 0 else 1
@@ -105,8 +106,9 @@ def _first_place(values, a, b, y, lcp, m, items, children, k):
 
 
 @njit(cache=True, nogil=True)
-def _repeats(y, m, lcp):
+def _fill_lcp(y, lcp):
     """Fill lcp[i, j], the length of the longest common prefix of y[i:] and y[j:]."""
+    m = len(y)
     for i in range(m - 1, -1, -1):
         for j in range(m - 1, -1, -1):
             lcp[i, j] = lcp[i + 1, j + 1] + 1 if y[i] == y[j] else 0
@@ -139,134 +141,151 @@ def _add(items, size, cell, cells, place, length, units, rule, children, k):
 
 
 @njit(cache=True, nogil=True)
+def _pushed(stack, depth, state, node, at, spans):
+    """Put a state on the stack: a copy of `state` with another node, position and number of spans."""
+    if depth == stack.shape[0]:
+        stack = _grown(stack)
+    stack[depth] = state
+    stack[depth, 0], stack[depth, 1], stack[depth, 2] = node, at, spans
+    return stack
+
+
+@njit(cache=True, nogil=True)
+def _walk(trie, arity, x, cells, lone, stack, depth, done, finished, bucket):
+    """Walk on from the states on the stack; whole sources that are met go to the bucket of their end.
+
+    A state is (node, position, number of spans taken, the cells of these spans); a finished match is the same with the
+    next match of its bucket in place of the position. Returns the stack, the matches and their number.
+    """
+    n = len(x)
+    state = np.empty(stack.shape[1], np.int32)
+    while depth > 0:
+        depth -= 1
+        state[:] = stack[depth]
+        node, at, spans = state[0], state[1], state[2]
+        if trie.head[node] >= 0 and node != lone:
+            if finished == done.shape[0]:
+                done = _grown(done)
+            done[finished] = state
+            done[finished, 1] = bucket[at]
+            bucket[at] = finished
+            finished += 1
+        if at == n:
+            continue
+        nonterminal = edge(trie, node, 0) if spans < arity else -1
+        if nonterminal >= 0:
+            for end in range(at + 1, n + 1):
+                cell = at * (n + 1) + end
+                if cells[cell] >= 0:
+                    stack = _pushed(stack, depth, state, nonterminal, end, spans + 1)
+                    stack[depth, 3 + spans] = cell
+                    depth += 1
+        child = edge(trie, node, x[at]) if x[at] > 0 else -1
+        if child >= 0:
+            stack = _pushed(stack, depth, state, child, at + 1, spans)
+            depth += 1
+    return stack, done, finished
+
+
+@njit(cache=True, nogil=True)
+def _apply(values, begin, middle, rule, y, lcp, spans, units, cell, cells, items, size, chosen):
+    """Apply a rule to every choice of items of the cells `spans`; add what it derives to the cell."""
+    k = len(spans)
+    for t in range(k):
+        chosen[t] = cells[spans[t]]
+    while True:
+        place, length = _first_place(values, middle[rule], begin[rule + 1], y, lcp, items, chosen)
+        if place >= 0:
+            items, size = _add(items, size, cell, cells, place, length, units, rule, chosen, k)
+        t = k - 1
+        while t >= 0:  # the next choice, as on an odometer
+            chosen[t] = items[chosen[t], NEXT]
+            if chosen[t] >= 0:
+                break
+            chosen[t] = cells[spans[t]]
+            t -= 1
+        if t < 0:
+            return items, size
+
+
+@njit(cache=True, nogil=True)
+def _apply_lone(values, begin, middle, alive, trie, lone, banned, max_units, y, lcp, cell, cells, items, size, chosen):
+    """Close a cell under the rules whose source is a lone nonterminal."""
+    item = cells[cell]
+    while item >= 0:
+        rule = trie.head[lone] if items[item, UNITS] < max_units else -1
+        while rule >= 0:
+            if alive[rule] and rule != banned:
+                chosen[0] = item
+                place, length = _first_place(values, middle[rule], begin[rule + 1], y, lcp, items, chosen)
+                if place >= 0:
+                    units = items[item, UNITS] + 1
+                    items, size = _add(items, size, cell, cells, place, length, units, rule, chosen, 1)
+            rule = trie.following[rule]
+        item = items[item, NEXT]
+    return items, size
+
+
+@njit(cache=True, nogil=True)
 def derive(values, begin, middle, alive, trie, arity, banned, max_units, x, y, work):
     """Derive ⟨x, y⟩ with the rules of the trie that are alive, except `banned`.
 
     Returns the goal item or −1, and the items, in whose RULE and CHILD columns the derivation can be read. `arity` is
-    the largest arity of a rule; `work` is what an earlier call returned as items, or an array of CHILD + arity
-    columns to use.
+    the largest arity of a rule, at least 1; `work` is what an earlier call returned as items, or an array of
+    CHILD + arity columns.
     """
     n, m = len(x), len(y)
-    items = work
-    size = 0
-    width = n + 1
-    cells = np.full(width * width, -1, np.int32)
+    items, size = work, 0
+    cells = np.full((n + 1) * (n + 1), -1, np.int32)  # cell i · (n + 1) + j → first item of the span [i, j)
     lcp = np.zeros((m + 1, m + 1), np.int32)
-    _repeats(y, m, lcp)
-    # a state of the walk: node, position, number of spans taken, the cells of those spans
-    stack = np.empty((64, 3 + arity), np.int32)
-    # a finished match: node, next in its bucket, number of spans, cells
-    done = np.empty((64, 3 + arity), np.int32)
-    bucket = np.empty(width, np.int32)
-    chosen = np.empty(arity + 1, np.int32)
+    _fill_lcp(y, lcp)
+    stack, done = np.empty((64, 3 + arity), np.int32), np.empty((64, 3 + arity), np.int32)
+    bucket = np.empty(n + 1, np.int32)
+    chosen = np.empty(arity, np.int32)
     lone = edge(trie, 0, 0)
     for i in range(n - 1, -1, -1):
         bucket[:] = -1
-        finished = 0
-        depth = 0
+        finished, depth = 0, 0
         if x[i] > 0:
-            node = edge(trie, 0, x[i])
-            if node >= 0:
-                stack[0, 0], stack[0, 1], stack[0, 2] = node, i + 1, 0
+            child = edge(trie, 0, x[i])
+            if child >= 0:
+                stack[0, 0], stack[0, 1], stack[0, 2] = child, i + 1, 0
                 depth = 1
         else:
             for p in range(m):
                 if y[p] == x[i]:
-                    items, size = _add(items, size, i * width + i + 1, cells, p, 1, 0, -1, chosen, 0)
+                    items, size = _add(items, size, i * (n + 1) + i + 1, cells, p, 1, 0, -1, chosen, 0)
                     break
         for j in range(i + 1, n + 1):
-            cell = i * width + j
-            while depth > 0:
-                depth -= 1
-                node, at, k = stack[depth, 0], stack[depth, 1], stack[depth, 2]
-                if trie.head[node] >= 0 and node != lone:
-                    if finished == done.shape[0]:
-                        done = _grown(done)
-                    done[finished] = stack[depth]
-                    done[finished, 1] = bucket[at]
-                    bucket[at] = finished
-                    finished += 1
-                if at == n:
-                    continue
-                here = depth
-                nonterminal = edge(trie, node, 0) if k < arity else -1
-                if nonterminal >= 0:
-                    saved = stack[here].copy()
-                    for q in range(at + 1, n + 1):
-                        if cells[at * width + q] >= 0:
-                            if depth == stack.shape[0]:
-                                stack = _grown(stack)
-                            stack[depth] = saved
-                            stack[depth, 0], stack[depth, 1], stack[depth, 2] = nonterminal, q, k + 1
-                            stack[depth, 3 + k] = at * width + q
-                            depth += 1
-                    if x[at] > 0:
-                        child = edge(trie, node, x[at])
-                        if child >= 0:
-                            if depth == stack.shape[0]:
-                                stack = _grown(stack)
-                            stack[depth] = saved
-                            stack[depth, 0], stack[depth, 1] = child, at + 1
-                            depth += 1
-                elif x[at] > 0:
-                    child = edge(trie, node, x[at])
-                    if child >= 0:
-                        stack[depth, 0], stack[depth, 1] = child, at + 1
-                        depth += 1
-            # all matches of [i, j) are known: build its items
+            cell = i * (n + 1) + j
+            if depth > 0:
+                stack, done, finished = _walk(trie, arity, x, cells, lone, stack, depth, done, finished, bucket)
+                depth = 0
             match = bucket[j]
             while match >= 0:
-                k = done[match, 2]
                 rule = trie.head[done[match, 0]]
+                spans = done[match, 3 : 3 + done[match, 2]]
                 while rule >= 0:
                     if alive[rule] and rule != banned:
-                        for t in range(k):
-                            chosen[t] = cells[done[match, 3 + t]]
-                        while True:
-                            place, length = _first_place(
-                                values, middle[rule], begin[rule + 1], y, lcp, m, items, chosen, k
-                            )
-                            if place >= 0:
-                                items, size = _add(items, size, cell, cells, place, length, 0, rule, chosen, k)
-                            t = k - 1
-                            while t >= 0:
-                                chosen[t] = items[chosen[t], NEXT]
-                                if chosen[t] >= 0:
-                                    break
-                                chosen[t] = cells[done[match, 3 + t]]
-                                t -= 1
-                            if t < 0:
-                                break
+                        items, size = _apply(
+                            values, begin, middle, rule, y, lcp, spans, 0, cell, cells, items, size, chosen
+                        )
                     rule = trie.following[rule]
                 match = done[match, 1]
-            if lone >= 0:
-                item = cells[cell]
-                while item >= 0:
-                    if items[item, UNITS] < max_units:
-                        rule = trie.head[lone]
-                        while rule >= 0:
-                            if alive[rule] and rule != banned:
-                                chosen[0] = item
-                                place, length = _first_place(
-                                    values, middle[rule], begin[rule + 1], y, lcp, m, items, chosen, 1
-                                )
-                                if place >= 0:
-                                    items, size = _add(
-                                        items, size, cell, cells, place, length, items[item, UNITS] + 1, rule, chosen, 1
-                                    )
-                            rule = trie.following[rule]
-                    item = items[item, NEXT]
-                if cells[cell] >= 0:
-                    stack[0, 0], stack[0, 1], stack[0, 2], stack[0, 3] = lone, j, 1, cell
-                    depth = 1
-    item = cells[n]
-    while item >= 0 and items[item, LENGTH] != m:
-        item = items[item, NEXT]
-    return item, items
+            if lone >= 0 and cells[cell] >= 0:
+                items, size = _apply_lone(
+                    values, begin, middle, alive, trie, lone, banned, max_units, y, lcp, cell, cells, items, size, chosen
+                )
+                stack[0, 0], stack[0, 1], stack[0, 2], stack[0, 3] = lone, j, 1, cell
+                depth = 1
+    goal = cells[n]
+    while goal >= 0 and items[goal, LENGTH] != m:
+        goal = items[goal, NEXT]
+    return goal, items
 
 
 @njit(cache=True, nogil=True)
-def _collect(items, goal, middle, begin, values, out):
+def collect(items, goal, middle, begin, values, out):
     """Write the rules of a derivation, parents first, to `out`; return it (maybe longer) and their number."""
     stack = np.empty(64, np.int32)
     stack[0] = goal
@@ -315,7 +334,7 @@ def derive_rules(values, begin, middle, alive, trie, arity, max_units, queries, 
         at = offsets[index]
         count = 0
         if goal >= 0:
-            found, count = _collect(work, goal, middle, begin, values, found)
+            found, count = collect(work, goal, middle, begin, values, found)
             while at + count > len(parts):
                 longer = np.empty(2 * len(parts), np.int32)
                 longer[:at] = parts[:at]

@@ -8,7 +8,7 @@ stays needed for the rest of the pass.
 import numpy as np
 from numba import njit
 
-from csl.kernels.derive import CHILD, _collect, derive
+from csl.kernels.derive import CHILD, collect, derive
 
 
 @njit(cache=True, nogil=True)
@@ -64,7 +64,21 @@ def _distinct(rules, n):
 
 @njit(cache=True, nogil=True)
 def prune(
-    values, begin, middle, alive, trie, arity, max_units, order, examples, used, offsets, lists, starts, hints, hint_offsets
+    values,
+    begin,
+    middle,
+    alive,
+    trie,
+    arity,
+    max_units,
+    order,
+    examples,
+    used,
+    offsets,
+    lists,
+    starts,
+    hints,
+    hint_offsets,
 ):
     """Try to remove the rules of `order` one after the other; `alive` is changed.
 
@@ -127,7 +141,7 @@ def prune(
                 if goal < 0:
                     needed = True
                     break
-                found, n = _collect(work, goal, middle, begin, values, found)
+                found, n = collect(work, goal, middle, begin, values, found)
             n = _distinct(found, n)
             while size + n > len(pool):
                 longer = np.empty(2 * len(pool) + 16, np.int32)

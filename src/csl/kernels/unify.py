@@ -7,8 +7,9 @@ For a rule r_c and every span [i, j) of its source, two look-ups in a table of r
 (above)  a rule g whose source is r_c's with the span replaced by a nonterminal; r_add fills that hole:
          g ∘ r_add ⇒ r_c.
 
-In both cases the target side is then determined. A rule of n source symbols costs O(n²) look-ups, whatever the size
-of the grammar.
+In both cases the target side is then determined. A span that occurs twice in the source is left alone, since nothing
+says which occurrence the target belongs to; so is a g whose target occurrences overlap. A rule of n source symbols
+costs O(n²) look-ups, whatever the size of the grammar.
 
 Rules are stored end to end: rule r is `values[begin[r]:begin[r + 1]]`, its source ends at `middle[r]`.
 """
@@ -30,31 +31,41 @@ def _same_erased(values, a, b, length):
 
 
 @njit(cache=True, nogil=True)
-def _occurs_elsewhere(values, begin, stop, i, j):
-    """Whether the stretch [i, j) occurs at another place of [begin, stop)."""
-    length = j - i
-    for p in range(begin, stop - length + 1):
+def _occurs_elsewhere(values, start, stop, i, j):
+    """Whether the stretch [i, j) occurs at another place of [start, stop)."""
+    for p in range(start, stop - (j - i) + 1):
         if p != i:
             t = 0
-            while t < length and values[p + t] == values[i + t]:
+            while t < j - i and values[p + t] == values[i + t]:
                 t += 1
-            if t == length:
+            if t == j - i:
                 return True
     return False
 
 
 @njit(cache=True, nogil=True)
+def _matches(values, a, b, names, at, stop):
+    """Whether the target `values[a:b]`, its nonterminal −k renamed to names[k], stands at `at`, before `stop`."""
+    if at + b - a > stop:
+        return False
+    for p in range(a, b):
+        s = values[p]
+        if (names[-s] if s < 0 else s) != values[at + p - a]:
+            return False
+    return True
+
+
+@njit(cache=True, nogil=True)
 def _inside(values, begin, middle, r, i, j, g, out):
     """Write r_add for g inside r_c = r at [i, j) to `out`; return its (source length, length), or (0, 0)."""
-    # g's nonterminals, in order, are those of the span
     c0, c1, c2 = begin[r], middle[r], begin[r + 1]
-    names = np.zeros(j - i + 1, np.int32)
+    names = np.zeros(j - i + 1, np.int32)  # g's nonterminals are, in order, those of the span
     k = 0
     for p in range(i, j):
         if values[p] < 0:
             k += 1
             names[k] = values[p]
-    fresh = np.int32(-(c1 - c0) - 1)  # below any index of r_c
+    fresh = np.int32(c0 - c1 - 1)  # an index that r_c does not have
     n = 0
     for p in range(c0, c1):
         if p == i:
@@ -65,55 +76,21 @@ def _inside(values, begin, middle, r, i, j, g, out):
             n += 1
     source_length = n
     g1, g2 = middle[g], begin[g + 1]
-    length = g2 - g1
-    p = c1
-    found = 0
-    last = -length
-    while p < c2:
-        t = 0
-        if p + length <= c2:
-            while t < length:
-                s = values[g1 + t]
-                if (names[-s] if s < 0 else s) != values[p + t]:
-                    break
-                t += 1
-        if t == length:
+    free = c1  # where the last occurrence ended
+    for p in range(c1, c2):
+        if _matches(values, g1, g2, names, p, c2):
+            if p < free:
+                return 0, 0  # occurrences overlap
             out[n] = fresh
             n += 1
-            found += 1
-            last = p
-            p += length
-        else:
+            free = p + g2 - g1
+        elif p >= free:
             out[n] = values[p]
             n += 1
-            p += 1
-            # an occurrence that begins inside the last one is an overlap: not a candidate
-    if found == 0 or _overlapping(values, c1, c2, g1, length, names):
-        return 0, 0
-    for q in range(source_length, n):  # the span's nonterminals must have gone with it
-        if out[q] < 0 and out[q] != fresh:
             for t in range(1, k + 1):
-                if names[t] == out[q]:
-                    return 0, 0
-    return source_length, n
-
-
-@njit(cache=True, nogil=True)
-def _overlapping(values, c1, c2, g1, length, names):
-    """Whether two occurrences of g's target in r_c's overlap."""
-    last = -length
-    for p in range(c1, c2 - length + 1):
-        t = 0
-        while t < length:
-            s = values[g1 + t]
-            if (names[-s] if s < 0 else s) != values[p + t]:
-                break
-            t += 1
-        if t == length:
-            if p < last + length:
-                return True
-            last = p
-    return False
+                if names[t] == values[p]:
+                    return 0, 0  # a nonterminal of the span stays behind
+    return (source_length, n) if free > c1 else (0, 0)
 
 
 @njit(cache=True, nogil=True)
@@ -122,7 +99,7 @@ def _above(values, begin, middle, r, i, j, g, out):
     c0, c1, c2 = begin[r], middle[r], begin[r + 1]
     g0, g1, g2 = begin[g], middle[g], begin[g + 1]
     hole = values[g0 + (i - c0)]
-    names = np.zeros(g1 - g0 + 1, np.int32)  # r_c's name for each of g's nonterminals
+    names = np.zeros(g1 - g0 + 1, np.int32)  # r_c's names for g's other nonterminals
     for p in range(g0, g1):
         if values[p] < 0 and values[p] != hole:
             q = c0 + (p - g0) if p - g0 < i - c0 else j + (p - g0) - (i - c0) - 1
@@ -136,160 +113,141 @@ def _above(values, begin, middle, r, i, j, g, out):
         return 0, 0
     length = room // holes
     q = c1
-    filling = -1
+    filling = -1  # where the hole's content stands for the first time
     for p in range(g1, g2):
         s = values[p]
-        if s == hole:
-            if filling < 0:
-                filling = q
-            else:
-                for t in range(length):
-                    if values[filling + t] != values[q + t]:
-                        return 0, 0
-            q += length
-        else:
+        if s != hole:
             if (names[-s] if s < 0 else s) != values[q]:
                 return 0, 0
             q += 1
-    n = 0
-    for p in range(i, j):
-        out[n] = values[p]
-        n += 1
-    for t in range(length):
-        s = values[filling + t]
-        if s < 0:
+            continue
+        if filling < 0:
+            filling = q
+        for t in range(length):
+            if values[filling + t] != values[q + t]:
+                return 0, 0
+        q += length
+    out[: j - i] = values[i:j]
+    out[j - i : j - i + length] = values[filling : filling + length]
+    for t in range(length):  # its nonterminals must be those of the span
+        if values[filling + t] < 0:
             p = i
-            while p < j and values[p] != s:
+            while p < j and values[p] != values[filling + t]:
                 p += 1
             if p == j:
                 return 0, 0
-        out[n] = s
-        n += 1
-    return j - i, n
+    return j - i, j - i + length
 
 
 @njit(cache=True, nogil=True)
-def _renumber(out, source_length, n):
-    """Number the nonterminals 1, 2, … from left to right; return the arity and the most one is repeated."""
+def _add_rule(values, begin, middle, r, i, j, g, above, out):
+    """Write the r_add of r_c = r, its span [i, j) and g to `out`; return its lengths, or (0, 0) if there is none."""
+    c0, n = begin[r], middle[r] - begin[r]
+    if not above:
+        if middle[g] - begin[g] == j - i and _same_erased(values, begin[g], i, j - i):
+            return _inside(values, begin, middle, r, i, j, g, out)
+        return 0, 0
+    before = i - c0
+    if (
+        middle[g] - begin[g] == n - (j - i) + 1
+        and values[begin[g] + before] < 0
+        and _same_erased(values, begin[g], c0, before)
+        and _same_erased(values, begin[g] + before + 1, j, middle[r] - j)
+    ):
+        return _above(values, begin, middle, r, i, j, g, out)
+    return 0, 0
+
+
+@njit(cache=True, nogil=True)
+def _renumber(out, source_length, length):
+    """Number the nonterminals 1, 2, … from left to right; return the arity and how often the most frequent occurs."""
     old = np.zeros(source_length, np.int32)
-    arity = 0
-    for p in range(source_length):
-        if out[p] < 0:
-            old[arity] = out[p]
+    uses = np.zeros(source_length, np.int32)
+    arity, most = 0, 0
+    for p in range(length):
+        if out[p] >= 0:
+            continue
+        k = 0
+        while k < arity and old[k] != out[p]:
+            k += 1
+        if k == arity:
+            old[k] = out[p]
             arity += 1
-            out[p] = -arity
-    uses = np.zeros(arity + 1, np.int32)
-    most = 0
-    for p in range(source_length, n):
-        if out[p] < 0:
-            k = 0
-            while old[k] != out[p]:
-                k += 1
-            out[p] = -(k + 1)
+        out[p] = -(k + 1)
+        if p >= source_length:
             uses[k] += 1
             most = max(most, uses[k])
     return arity, most
 
 
 @njit(cache=True, nogil=True)
-def _appended(array, size, extra):
-    """Return an array with room for `extra` more than `size`, the old one if it has it."""
+def _with_room(array, size, extra):
+    """Return the array, or a longer copy of its first `size`, with room for `extra` more."""
     if size + extra <= len(array):
         return array
-    grown = np.empty(max(2 * len(array), size + extra), array.dtype)
-    grown[:size] = array[:size]
-    return grown
+    longer = np.empty(2 * (size + extra), array.dtype)
+    longer[:size] = array[:size]
+    return longer
 
 
 @njit(cache=True, nogil=True)
 def unify(values, begin, middle, keys, first, following, rules, max_arity, repeats, lone_target):
-    """Find every (r_c, g, r_add) for r_c in `rules` and g in the table.
+    """Find every (r_c, g, r_add) for r_c in `rules` and g in the table (keys, first, following) by erased source.
 
-    Returns the ids r_c and g of each triple and the candidates r_add laid end to end (values, begin, middle), one a
-    triple. `max_arity`, `repeats` (target nonterminals may repeat) and `lone_target` (a target may be a lone
+    Returns the ids r_c and g of each triple and the candidates r_add, one a triple, laid end to end (values, begin,
+    middle). `max_arity`, `repeats` (target nonterminals may repeat) and `lone_target` (a target may be a lone
     nonterminal) say which candidates are allowed; a lone nonterminal as source never is.
     """
-    found_r = np.empty(1024, np.int32)
-    found_g = np.empty(1024, np.int32)
-    out_begin = np.zeros(1025, np.int64)
-    out_middle = np.empty(1024, np.int64)
-    out_values = np.empty(16384, np.int32)
+    found = np.empty((1024, 2), np.int32)
+    out_values, out_begin, out_middle = np.empty(16384, np.int32), np.zeros(1025, np.int64), np.empty(1024, np.int64)
     count = 0
-    power = np.ones(2, np.uint64)
     nonterminal = mix(np.int64(0))
+    power, prefix = np.ones(1, np.uint64), np.zeros(1, np.uint64)
     for index in range(len(rules)):
         r = rules[index]
-        c0, c1, c2 = begin[r], middle[r], begin[r + 1]
-        n = c1 - c0
-        if len(power) < n + 2:
-            power = np.ones(n + 2, np.uint64)
-            for t in range(1, n + 2):
+        c0, n = begin[r], middle[r] - begin[r]
+        if len(power) <= n:
+            power, prefix = np.ones(2 * n, np.uint64), np.zeros(2 * n, np.uint64)
+            for t in range(1, 2 * n):
                 power[t] = power[t - 1] * BASE
-        prefix = np.zeros(n + 1, np.uint64)
         for t in range(n):
             prefix[t + 1] = prefix[t] * BASE + mix(max(np.int64(values[c0 + t]), np.int64(0)))
         for i in range(n):
             for j in range(i + 1, n + 1):
-                for above in range(2):
-                    if above == 1:
+                for above in (False, True):
+                    if above:
+                        if j == i + 1 and values[c0 + i] < 0:
+                            continue  # r_add's source would be a lone nonterminal
                         rest = prefix[n] - prefix[j] * power[n - j]
-                        h = (prefix[i] * BASE + nonterminal) * power[n - j] + rest
-                    elif i == 0 and j == n:
-                        continue  # r_add's source would be a lone nonterminal
+                        key = (prefix[i] * BASE + nonterminal) * power[n - j] + rest
                     else:
-                        h = prefix[j] - prefix[i] * power[j - i]
-                    if above == 1 and j == i + 1 and values[c0 + i] < 0:
-                        continue  # likewise
-                    g = first[find_slot(keys, first, h)]
-                    twice = -1  # whether the span occurs twice; found out when first needed
+                        if j - i == n:
+                            continue  # likewise
+                        key = prefix[j] - prefix[i] * power[j - i]
+                    g = first[find_slot(keys, first, key)]
+                    if g < 0 or _occurs_elsewhere(values, c0, c0 + n, c0 + i, c0 + j):
+                        continue
                     while g >= 0:
+                        at = out_begin[count]
+                        out_values = _with_room(out_values, at, begin[r + 1] - c0 + 1)
+                        out = out_values[at:]
+                        a, b = 0, 0
                         if g != r:
-                            out_begin = _appended(out_begin, count + 1, 1)
-                            at = out_begin[count]
-                            out_values = _appended(out_values, at, (c2 - c0) + 2)
-                            out = out_values[at:]
-                            if twice < 0:
-                                twice = np.int64(_occurs_elsewhere(values, c0, c1, c0 + i, c0 + j))
-                            if twice == 1:
-                                break
-                            if above == 1:
-                                matches = (
-                                    middle[g] - begin[g] == n - (j - i) + 1
-                                    and values[begin[g] + i] < 0
-                                    and _same_erased(values, begin[g], c0, i)
-                                    and _same_erased(values, begin[g] + i + 1, c0 + j, n - j)
-                                )
-                                if matches:
-                                    a, b = _above(values, begin, middle, r, c0 + i, c0 + j, g, out)
-                                else:
-                                    a, b = 0, 0
-                            else:
-                                matches = middle[g] - begin[g] == j - i and _same_erased(values, begin[g], c0 + i, j - i)
-                                if matches:
-                                    a, b = _inside(values, begin, middle, r, c0 + i, c0 + j, g, out)
-                                else:
-                                    a, b = 0, 0
-                            if b > 0:
-                                arity, most = _renumber(out, a, b)
-                                allowed = (
-                                    arity <= max_arity
-                                    and (repeats or most <= 1)
-                                    and (lone_target or b - a > 1 or out[a] > 0)
-                                )
-                                if allowed:
-                                    found_r = _appended(found_r, count, 1)
-                                    found_g = _appended(found_g, count, 1)
-                                    out_middle = _appended(out_middle, count, 1)
-                                    found_r[count] = r
-                                    found_g[count] = g
-                                    out_middle[count] = at + a
-                                    count += 1
-                                    out_begin[count] = at + b
+                            a, b = _add_rule(values, begin, middle, r, c0 + i, c0 + j, g, above, out)
+                        if b > 0:
+                            arity, most = _renumber(out, a, b)
+                            lone = b - a == 1 and out[a] < 0
+                            if arity <= max_arity and (repeats or most <= 1) and (lone_target or not lone):
+                                if count == len(found):
+                                    longer = np.empty((2 * count, 2), np.int32)
+                                    longer[:count] = found
+                                    found = longer
+                                out_begin = _with_room(out_begin, count + 1, 1)
+                                out_middle = _with_room(out_middle, count, 1)
+                                found[count, 0], found[count, 1] = r, g
+                                out_middle[count] = at + a
+                                out_begin[count + 1] = at + b
+                                count += 1
                         g = following[g]
-    return (
-        found_r[:count].copy(),
-        found_g[:count].copy(),
-        out_values[: out_begin[count]].copy(),
-        out_begin[: count + 1].copy(),
-        out_middle[:count].copy(),
-    )
+    ids = found[:count].copy()
+    return ids[:, 0], ids[:, 1], out_values[: out_begin[count]].copy(), out_begin[: count + 1].copy(), out_middle[:count].copy()
