@@ -6,6 +6,8 @@ written gives the same rules for any tokens:
 - a backslash before a reserved word makes it an ordinary token: `\NT_1`, `\###`, and `\#` at the start of a line;
 - `\\` is a backslash, and `\u{a0}` the character with that code: white space and everything that does not print.
 
+Any other backslash is an error, so that a token such as `\frac`, not escaped, is not taken for another one.
+
 A line that starts with `#` is a comment; empty lines are skipped.
 """
 
@@ -19,7 +21,8 @@ from csl.grammar.symbols import Grammar, Nt, Rule, Symbol
 
 SEPARATOR = "###"
 _NONTERMINAL = re.compile(r"NT_([1-9][0-9]*)")
-_ESCAPE = re.compile(r"\\(?:u\{([0-9a-f]{1,6})\}|(.)|$)", re.DOTALL)
+_RESERVED = re.compile(r"\\(?=NT_[1-9][0-9]*\Z|#|=>\Z)")
+_ESCAPE = re.compile(r"\\(?:u\{([0-9a-fA-F]{1,6})\}|(\\)|)")
 
 
 def escape(token: str, reserved: Callable[[str], object]) -> str:
@@ -38,14 +41,14 @@ def unescape(word: str) -> str:
     """Give back the token that `escape` wrote."""
 
     def character(match: re.Match[str]) -> str:
-        code, literal = match.groups()
-        if code is not None and int(code, 16) <= 0x10FFFF:
+        code, backslash = match.groups()
+        if code and int(code, 16) <= 0x10FFFF:
             return chr(int(code, 16))
-        if not literal or literal == "u":
-            raise ValueError(f"broken escape in {word!r}; write a backslash as \\\\")
-        return str(literal)
+        if backslash:
+            return "\\"
+        raise ValueError(f"broken escape in {word}; write a backslash as \\\\")
 
-    return _ESCAPE.sub(character, word)
+    return _ESCAPE.sub(character, word[1:] if _RESERVED.match(word) else word)
 
 
 def _is_notation(token: str) -> bool:
@@ -89,14 +92,19 @@ def parse_grammar(lines: Iterable[str]) -> Grammar:
     return Grammar(parse_rule(line) for line in lines if line.strip() and not line.startswith("#"))
 
 
-def read_rules(path: Path | str) -> Iterator[Rule]:
-    """Stream the rules of a file."""
+def numbered_rules(path: Path | str) -> Iterator[tuple[int, Rule]]:
+    """Stream the rules of a file with the numbers of their lines."""
     for number, line in read_lines(path):
         if line.strip() and not line.startswith("#"):
             try:
-                yield parse_rule(line)
+                yield number, parse_rule(line)
             except ValueError as error:
                 raise InputError(str(error), path, number) from error
+
+
+def read_rules(path: Path | str) -> Iterator[Rule]:
+    """Stream the rules of a file."""
+    return (rule for _, rule in numbered_rules(path))
 
 
 def read_grammar(path: Path | str) -> Grammar:

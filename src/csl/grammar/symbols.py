@@ -76,6 +76,9 @@ class Rule:
     def __hash__(self) -> int:
         return self._hash
 
+    def __reduce__(self) -> tuple[type["Rule"], tuple[object, ...]]:
+        return Rule, (self.source, self.target)  # without the cached hash, which another process would not share
+
     def __str__(self) -> str:
         from csl.grammar.notation import format_rule  # noqa: PLC0415 — notation builds on symbols
 
