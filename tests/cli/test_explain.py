@@ -1,3 +1,5 @@
+import doctest
+import shlex
 from pathlib import Path
 
 import pytest
@@ -98,9 +100,9 @@ def test_explain_draws_derivations_with_other_outputs_first(run: Path) -> None:
     assert result.exit_code == 0
     assert result.output.splitlines() == [
         *("derivation 1 of 3", "jump twice", "→ JUMP JUMP", "jump twice ### JUMP JUMP"),
-        *("derivation 2 of 3", "jump twice", "→ HOP JUMP", "NT_1 NT_2 ### NT_2 NT_1"),
+        *("", "derivation 2 of 3", "jump twice", "→ HOP JUMP", "NT_1 NT_2 ### NT_2 NT_1"),
         *("├── jump ### JUMP", "└── twice ### HOP"),
-        *("derivation 3 of 3", "jump twice", "→ JUMP JUMP", "NT_1 twice ### NT_1 NT_1", "└── jump ### JUMP"),
+        *("", "derivation 3 of 3", "jump twice", "→ JUMP JUMP", "NT_1 twice ### NT_1 NT_1", "└── jump ### JUMP"),
     ]
     assert csl("explain", run, "jump twice", "--limit", 1).output == "".join(
         line + "\n" for line in result.output.splitlines()[:4]
@@ -138,3 +140,18 @@ def test_explain_refuses_an_empty_side(run: Path, pair: list[str], side: str) ->
     result = csl("explain", run, *pair)
     assert isinstance(result.exception, InputError)
     assert f"the {side} is empty" in str(result.exception)
+
+
+def test_the_documentation_is_true(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = Path(__file__).parents[2] / "docs" / "coverage.md"
+    assert doctest.testfile(str(page), module_relative=False).failed == 0
+    grammar, examples, *others = (block.lstrip("\n") for block in page.read_text(encoding="utf-8").split("```")[1::2])
+    monkeypatch.chdir(tmp_path)
+    Path("toy").mkdir()
+    Path("toy/grammar.txt").write_text(grammar)
+    Path("test.tsv").write_text(examples)
+    shown = [block.removeprefix("$ csl ").split("\n", 1) for block in others if block.startswith("$ csl ")]
+    assert len(shown) == 4
+    for command, expected in shown:
+        output = CliRunner().invoke(app, shlex.split(command)).output
+        assert [line.rstrip() for line in output.splitlines()] == expected.splitlines(), command

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
     from rich.console import Console
+    from rich.status import Status
 
     from csl.data import Example
     from csl.parsing.derivation import Derivation
@@ -40,8 +41,9 @@ def coverage(
     deriver = _deriver(run)
     console = _console()
     console.print(f"{len(deriver.rules):,} rules, {len(examples):,} examples")
-    right = deriver.derivable(examples, threads)
-    covered = deriver.covered([example.source for example in examples], threads)
+    with _working():
+        right = deriver.derivable(examples, threads)
+        covered = deriver.covered([example.source for example in examples], threads)
     _print_shares(console, examples, right, covered)
     _print_unknown(console, deriver, examples, covered)
     if missing:
@@ -115,10 +117,12 @@ def explain(
         raise InputError(f"the {'output' if pair.source else 'input'} is empty; give at least one token")
     deriver = _deriver(run)
     console = _console()
-    if output is not None and (derivation := deriver.derivation(pair)):
+    with _working():
+        derivation = None if output is None else deriver.derivation(pair)
+        analyses = [] if derivation else deriver.analyses(pair.source, limit)
+    if derivation:
         _print_derivation(console, derivation)
         return
-    analyses = deriver.analyses(pair.source, limit)
     if not analyses:
         _print_parts(console, deriver, pair.source)
         raise typer.Exit(1)
@@ -129,6 +133,8 @@ def explain(
         raise typer.Exit(1)
     count = deriver.analysis_count(pair.source)
     for number, analysis in enumerate(analyses, start=1):
+        if number > 1:
+            console.print()
         if count > 1:
             console.print(f"derivation {number} of {count:,}")
         _print_derivation(console, analysis)
@@ -164,6 +170,13 @@ def _deriver(run: Path) -> "Deriver":
     from csl.parsing.deriver import Deriver
 
     return Deriver(read_grammar(grammar_file(run)))
+
+
+def _working() -> "Status":
+    """Show, at a terminal, that something is going on."""
+    from rich.console import Console
+
+    return Console(stderr=True).status("deriving (the first run compiles for a while) …")
 
 
 def _console() -> "Console":
