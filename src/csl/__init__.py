@@ -26,7 +26,7 @@ _HOME = {
 
 def __getattr__(name: str) -> Any:
     """Import what is asked for, only then: `import csl` is quick."""
-    from importlib import import_module
+    from importlib import import_module  # noqa: PLC0415 — this function is here to put imports off
 
     if name not in _HOME:
         raise AttributeError(f"module 'csl' has no attribute {name!r}")

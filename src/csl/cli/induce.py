@@ -88,7 +88,8 @@ class _Progress:
     def update(self, step: "Step", seconds: float) -> None:
         line = (
             f"partition {step.partition}/{step.partitions} step {step.step}: {step.rules:,} rules, "
-            f"objective {step.objective:,.0f}, {step.candidates:,} candidates, {step.actions:,} actions, {seconds:.2f} s"
+            f"objective {step.objective:,.0f}, {step.candidates:,} candidates, {step.actions:,} actions, "
+            f"{seconds:.2f} s"
         )
         if self._console.is_terminal:
             self._live.update(Text(line))
@@ -106,7 +107,7 @@ def _summary(console: Console, induced: "Induced", config: "InductionConfig", se
         soft_wrap=True,
     )
     savings = induced.savings(config)
-    table = Table("saves", "used", "rule", title="The rules that save most", title_justify="left", box=None)
+    table = Table("saves", "examples", "rule", title="The rules that save most", title_justify="left", box=None)
     for column in table.columns[:2]:
         column.justify = "right"
     for rule in sorted(savings, key=lambda rule: -savings[rule])[:10]:

@@ -168,7 +168,9 @@ def _productions(
     if isinstance(call, Literal):
         text = Category(f"{call.head}Text")
         rhs = (call.head, QUOTE, text, QUOTE) if call.quoted else (call.head, text)
-        forms = [(t, *rest) for t in call.tokens for rest in ([(), (text,)] if call.quoted else [()])]
+        forms: list[tuple[str | Category, ...]] = [(token,) for token in call.tokens]
+        if call.quoted:
+            forms += [(token, text) for token in call.tokens]
         return [Production(lhs, rhs), *(Production(text, form) for form in forms)]
     if call.head in GENERIC:
         steps = (_step(a, categories[_place_of(call.head, place, a, k)]) for k, a in enumerate(call.arguments, 1))

@@ -23,8 +23,12 @@ class InductionConfig(BaseModel):
     k_nt: Annotated[float, Field(gt=0, description="cost of a nonterminal")] = 1.0
     max_nonterminals: Annotated[int, Field(ge=1, le=8, description="largest arity of a rule")] = 4
     repeated_target: Annotated[bool, Field(description="may a nonterminal occur more than once in a target?")] = True
-    lone_target: Annotated[bool, Field(description="may a target be a lone nonterminal, as in ⟨the NT_1, NT_1⟩?")] = True
-    partitions: Annotated[int, Field(ge=1, description="parts of the data, by length, that are learnt one after the other")] = 1
+    lone_target: Annotated[bool, Field(description="may a target be a lone nonterminal, as in ⟨the NT_1, NT_1⟩?")] = (
+        True
+    )
+    partitions: Annotated[
+        int, Field(ge=1, description="parts of the data, by length, that are learnt one after the other")
+    ] = 1
     steps: Annotated[int, Field(ge=1, description="at most so many steps a partition")] = 20
     max_units: Annotated[int, Field(ge=0, description="lone-nonterminal sources in a row in a derivation, at most")] = 2
     sample_size: Annotated[int, Field(ge=0, description="examples for p̂, drawn at random; 0: all")] = 0

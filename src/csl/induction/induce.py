@@ -64,10 +64,10 @@ class Induced:
     size_before: float  # of the examples as rules: what the objective starts from, without penalties
     objective: float
     cost: dict[Rule, float]
-    uses: dict[Rule, int]  # in one derivation of each example
+    uses: dict[Rule, int]  # how many examples use it, in one derivation each
 
     def savings(self, config: InductionConfig) -> dict[Rule, float]:
-        """What each rule saves: the terminals it writes, each time it is used, less what it costs."""
+        """Say what each rule saves: the terminals it writes in each example that uses it, less what it costs."""
         return {
             rule: config.k_t * uses * sum(isinstance(s, str) for s in rule.source + rule.target) - self.cost[rule]
             for rule, uses in self.uses.items()
@@ -123,8 +123,8 @@ def induce(
             if actions == 0:
                 break
     search.remove_derivable()
-    search.prune()
-    return _result(search, vocabulary, float(objective.sizes()[ids].sum()) / UNIT)
+    uses = search.prune()
+    return _result(search, uses, vocabulary, float(objective.sizes()[ids].sum()) / UNIT)
 
 
 def _filter(cfg: OutputCfg, vocabulary: Vocabulary) -> Filter:
@@ -134,16 +134,15 @@ def _filter(cfg: OutputCfg, vocabulary: Vocabulary) -> Filter:
     return lambda values, offsets: typable(compiled, values, offsets)
 
 
-def _result(search: Search, vocabulary: Vocabulary, size_before: float) -> Induced:
+def _result(search: Search, uses: dict[int, int], vocabulary: Vocabulary, size_before: float) -> Induced:
     """Decode the grammar, the rules with fewest nonterminals first."""
-    ids = search.rules
-    cost, uses = search.objective.costs(ids) / UNIT, search.uses()
-    rules = {search.store.rule(i, vocabulary): i for i in ids}
+    cost = search.objective.costs(search.rules) / UNIT
+    rules = {search.store.rule(i, vocabulary): int(i) for i in search.rules}
     order = sorted(rules, key=lambda rule: (rule.arity, str(rule)))
     return Induced(
         Grammar(order),
         size_before,
         search.total() / UNIT,
         {rule: float(cost[rules[rule]]) for rule in order},
-        {rule: int(uses[rules[rule]]) for rule in order},
+        {rule: uses[rules[rule]] for rule in order},
     )

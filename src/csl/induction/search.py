@@ -9,6 +9,7 @@ From step to step only pairs with a new rule are looked for, and the cost of a r
 size alone does not rule it out. Nothing here depends on ids or on the order of rules: ties are broken by content.
 """
 
+import itertools
 from collections.abc import Callable
 
 import numpy as np
@@ -17,9 +18,9 @@ import numpy.typing as npt
 from csl.grammar.store import RuleStore
 from csl.induction.config import InductionConfig
 from csl.induction.objective import TARGET, Costs, Ids, Objective
-from csl.kernels.derive import build_trie, derive_rules
+from csl.kernels.derive import Trie, build_trie, derive_rules
 from csl.kernels.hashing import build_table
-from csl.kernels.prune import prune, remove_derivable, users
+from csl.kernels.prune import remove_derivable
 from csl.kernels.select import best_candidates, execute, group_costs
 from csl.kernels.store import max_arity, rule_hashes, sides, source_hashes, take
 from csl.kernels.threads import Threads
@@ -27,6 +28,9 @@ from csl.kernels.unify import unify
 
 Filter = Callable[[Ids, npt.NDArray[np.int64]], npt.NDArray[np.bool_]]
 """Says of each target (values, offsets) whether the output CFG allows it."""
+
+Chart = tuple[Ids, Costs, Costs, npt.NDArray[np.bool_], Trie, int]
+"""What the chart kernels take first: the store, who is alive, the trie of sources, the largest arity."""
 
 
 class Search:
@@ -64,7 +68,7 @@ class Search:
         return np.flatnonzero(self._alive).astype(np.int32)
 
     def total(self) -> int:
-        """The objective, in units of `csl.induction.objective`."""
+        """Return the objective, in units of `csl.induction.objective`."""
         return self.objective.total(self.rules)
 
     def add(self, rules: Ids, examples: Ids) -> None:
@@ -88,28 +92,49 @@ class Search:
         rules = self._removable()
         self._remove(self._costliest(rules, self.objective.costs(rules)[rules]))
 
-    def prune(self) -> None:
-        """Remove the rules that no example needs, the costliest first; every example stays derivable."""
+    def prune(self) -> dict[int, int]:
+        """Remove the rules that no example needs, the costliest first; return how many examples use each rule left.
+
+        One derivation an example is kept. Rule r can go when every example whose derivation uses it has another one
+        without it. Since the grammar only shrinks, a rule once found needed stays needed.
+        """
+        chart = self._chart()
+        derivations = self._rules_used(chart, self.examples, np.full(len(self.examples), -1, np.int32))
+        if not all(map(len, derivations)):
+            raise AssertionError("the search lost an example")
+        users: dict[int, set[int]] = {int(r): set() for r in self.rules}
+        for example, derivation in enumerate(derivations):
+            for r in derivation:
+                users[r].add(example)
         rules = self._removable()
         order = self._costliest(rules, self.objective.costs(rules)[rules])
-        chart = self._chart()
-        used, offsets = self._derive(chart, self.examples, np.full(len(self.examples), -1, np.int32))
-        if not np.diff(offsets).all():
-            raise AssertionError("the search lost an example")
-        lists, starts = users(used, offsets, len(self.store))
-        idle = starts[order] == starts[order + 1]
-        first = self.examples[lists[np.minimum(starts[order], len(lists) - 1)]]
-        hints, hint_offsets = self._derive(chart, first, order)
-        perhaps = np.flatnonzero(idle | (np.diff(hint_offsets) > 0))
-        prune(
-            *chart, self.config.max_units, order[perhaps], self.examples, used, offsets, lists, starts,
-            *take(hints, hint_offsets, perhaps),
-        )  # fmt: skip
+        first = np.array([min(users[r], default=0) for r in order], np.int32)
+        for r, again in zip(order, self._rules_used(chart, self.examples[first], order), strict=True):
+            if (again or not users[r]) and (new := self._without(chart, r, sorted(users[r]))) is not None:
+                self._alive[r] = False
+                for example, derivation in new.items():
+                    for old in derivations[example]:
+                        users[old].discard(example)
+                    for used in derivation:
+                        users[used].add(example)
+                    derivations[example] = derivation
+        return {int(r): len(users[r]) for r in self.rules}
 
-    def uses(self) -> npt.NDArray[np.int64]:
-        """How often each rule of the store is used in one derivation of each example."""
-        used, _ = self._derive(self._chart(), self.examples, np.full(len(self.examples), -1, np.int32))
-        return np.bincount(used, minlength=len(self.store))
+    def _without(self, chart: Chart, r: int, users: list[int]) -> dict[int, set[int]] | None:
+        """Derive examples without a rule, in batches that double; None as soon as one cannot be."""
+        found: dict[int, set[int]] = {}
+        while len(found) < len(users):
+            batch = users[len(found) : 2 * len(found) + 1]
+            new = self._rules_used(chart, self.examples[batch], np.full(len(batch), r, np.int32))
+            if not all(map(len, new)):
+                return None
+            found |= zip(batch, new, strict=True)
+        return found
+
+    def _rules_used(self, chart: Chart, queries: Ids, banned: Ids) -> list[set[int]]:
+        """Return the distinct rules of one derivation of each query; none if it cannot be derived."""
+        used, offsets = (array.tolist() for array in self._derive(chart, queries, banned))
+        return [set(used[a:b]) for a, b in itertools.pairwise(offsets)]
 
     def _cover_store(self) -> None:
         """Let the arrays over rules cover all rules of the store."""
@@ -131,12 +156,11 @@ class Search:
     def _costliest(self, rules: Ids, cost: Costs) -> Ids:
         return rules[np.lexsort((rule_hashes(*self.store.arrays, rules), -cost))]
 
-    def _chart(self):  # type: ignore[no-untyped-def]
-        """What the chart kernels take first: the store, who is alive, the trie of sources, the largest arity."""
+    def _chart(self) -> Chart:
         arrays, rules = self.store.arrays, self.rules
         return *arrays, self._alive, build_trie(*arrays, rules), max(1, max_arity(*arrays, rules))
 
-    def _derive(self, chart, queries: Ids, banned: Ids):  # type: ignore[no-untyped-def]
+    def _derive(self, chart: Chart, queries: Ids, banned: Ids) -> tuple[Ids, Costs]:
         """Derive rules, each without the one in `banned`; return the rules used, end to end, and their offsets."""
         found = self._threads.chunks(
             lambda part: derive_rules(*chart, self.config.max_units, queries[part], banned[part]),

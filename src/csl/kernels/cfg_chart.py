@@ -89,7 +89,7 @@ def compile_cfg(productions: Sequence[tuple[int, Sequence[int]]], n_categories: 
 def _below(cfg: CompiledCfg, node: int, symbol: int) -> int:
     """Find the node below `node` over a symbol, or NONE."""
     key = (np.uint64(node) << np.uint64(32)) | np.uint64(symbol)
-    return cfg.children[find_slot(cfg.keys, cfg.children, key)]  # type: ignore[no-any-return]
+    return cfg.children[find_slot(cfg.keys, cfg.children, key)]
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -272,13 +272,13 @@ def _each(cfg: CompiledCfg, values: IntArray, offsets: OffsetArray, from_root: b
 @njit(cache=True, nogil=True)
 def typable(cfg: CompiledCfg, values: IntArray, offsets: OffsetArray) -> BoolArray:
     """Tell whether each of the targets `values[offsets[i]:offsets[i + 1]]` has at least one typing."""
-    return _each(cfg, values, offsets, False)  # type: ignore[no-any-return]
+    return _each(cfg, values, offsets, False)
 
 
 @njit(cache=True, nogil=True)
 def accepted(cfg: CompiledCfg, values: IntArray, offsets: OffsetArray) -> BoolArray:
     """Tell whether the start symbol derives each of the targets, for some category in place of each wildcard."""
-    return _each(cfg, values, offsets, True)  # type: ignore[no-any-return]
+    return _each(cfg, values, offsets, True)
 
 
 @njit(cache=True, nogil=True)

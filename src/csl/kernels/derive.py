@@ -1,4 +1,4 @@
-"""Derivability: can a grammar derive the pair ⟨x, y⟩, and by which rules?
+"""Derivability: whether a grammar derives the pair ⟨x, y⟩, and by which rules.
 
 A chart over the spans of x. Because y is known, the item of a span is the stretch of y that the span derives, named
 by its first occurrence: the number of items stays small, and equal derived strings are one item. Rules are found
@@ -274,7 +274,21 @@ def derive(values, begin, middle, alive, trie, arity, banned, max_units, x, y, w
                 match = done[match, 1]
             if lone >= 0 and cells[cell] >= 0:
                 items, size = _apply_lone(
-                    values, begin, middle, alive, trie, lone, banned, max_units, y, lcp, cell, cells, items, size, chosen
+                    values,
+                    begin,
+                    middle,
+                    alive,
+                    trie,
+                    lone,
+                    banned,
+                    max_units,
+                    y,
+                    lcp,
+                    cell,
+                    cells,
+                    items,
+                    size,
+                    chosen,
                 )
                 stack[0, 0], stack[0, 1], stack[0, 2], stack[0, 3] = lone, j, 1, cell
                 depth = 1

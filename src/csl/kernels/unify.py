@@ -160,7 +160,7 @@ def _add_rule(values, begin, middle, r, i, j, g, above, out):
 
 @njit(cache=True, nogil=True)
 def _renumber(out, source_length, length):
-    """Number the nonterminals 1, 2, … from left to right; return the arity and how often the most frequent occurs."""
+    """Renumber the nonterminals from left to right; return the arity and how often the most frequent occurs."""
     old = np.zeros(source_length, np.int32)
     uses = np.zeros(source_length, np.int32)
     arity, most = 0, 0
@@ -250,4 +250,10 @@ def unify(values, begin, middle, keys, first, following, rules, max_arity, repea
                                 count += 1
                         g = following[g]
     ids = found[:count].copy()
-    return ids[:, 0], ids[:, 1], out_values[: out_begin[count]].copy(), out_begin[: count + 1].copy(), out_middle[:count].copy()
+    return (
+        ids[:, 0],
+        ids[:, 1],
+        out_values[: out_begin[count]].copy(),
+        out_begin[: count + 1].copy(),
+        out_middle[:count].copy(),
+    )
