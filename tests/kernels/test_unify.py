@@ -9,7 +9,7 @@ source is not a lone nonterminal and
 """
 
 from collections import defaultdict
-from itertools import product
+from itertools import pairwise, product
 
 import pytest
 from hypothesis import example, given, settings
@@ -113,7 +113,7 @@ def promised(a: Rule, i: int, b: Rule, c: Rule, inside: bool) -> bool:
     names = {s: t for s, t in zip(b.source, span, strict=True) if isinstance(s, Nt)}
     target = renamed(b.target, names)
     starts = places(target, c.target)
-    apart = all(q - p >= len(target) for p, q in zip(starts, starts[1:], strict=False))
+    apart = all(q - p >= len(target) for p, q in pairwise(starts))
     return apart and len(starts) == a.target.count(Nt(i))
 
 

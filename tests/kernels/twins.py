@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from itertools import pairwise
 from math import log2
 
 from hypothesis import strategies as st
@@ -64,7 +65,7 @@ def _inside(c: Rule, i: int, j: int, g: Rule) -> Iterator[Rule]:
     names = {a: b for a, b in zip(g.source, span, strict=True) if isinstance(a, Nt)}
     target = renamed(g.target, names)
     found = places(target, c.target)
-    apart = all(b - a >= len(target) for a, b in zip(found, found[1:], strict=False))
+    apart = all(b - a >= len(target) for a, b in pairwise(found))
     if not found or not apart:
         return
     fresh = Nt(99)
