@@ -1,0 +1,98 @@
+"""The examples in README and docs run, and print what the pages say.
+
+In order, each page in a folder of its own:
+
+- `console` blocks: lines that start with `$ ` are commands (a backslash at the end goes on in the next line); the lines
+  below one, if any, are what it prints. All must exit with 0.
+- `python` blocks: doctests if they have `>>>`, programs otherwise. Names are shared by the blocks of a page.
+
+In what is printed, `...` stands for anything. A block that mentions `../shared/data` needs the benchmark data, and is
+left out where that is not. Blocks with another tag, or none, are not run.
+"""
+
+import doctest
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+CHECKOUT = Path(__file__).parents[1]
+PAGES = [*sorted(CHECKOUT.glob("*.md")), *sorted((CHECKOUT / "docs").rglob("*.md"))]
+DATA = Path(os.environ.get("CSL_DATA", CHECKOUT.parent / "shared" / "data"))
+BLOCK = re.compile(r"^```(console|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+COMMAND = re.compile(r"^\$ ((?:.*\\\n)*.*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
+
+
+def name(page: Path) -> str:
+    return str(page.relative_to(CHECKOUT))
+
+
+def blocks(page: Path) -> list[tuple[str, str]]:
+    return BLOCK.findall(page.read_text(encoding="utf-8"))
+
+
+def same(expected: str, printed: str) -> bool:
+    """Compare what is printed, without the spaces at line ends, with what a page says."""
+    got = "".join(f"{line.rstrip()}\n" for line in printed.splitlines())
+    return doctest.OutputChecker().check_output(expected, got, doctest.ELLIPSIS)
+
+
+def run_console(block: str, folder: Path) -> None:
+    commands = COMMAND.findall(block)
+    assert "".join(f"$ {command}\n{expected}" for command, expected in commands) == block, "a line outside any command"
+    environment = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    for command, expected in commands:
+        done = subprocess.run(
+            ["sh", "-c", command], cwd=folder, env=environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
+        assert not expected or same(expected, done.stdout), f"{command}\n{done.stdout}"
+
+
+def run_python(block: str, names: dict[str, Any], page: Path) -> None:
+    if ">>>" not in block:
+        exec(compile(block, name(page), "exec"), names)
+        return
+    test = doctest.DocTestParser().get_doctest(block, names, name(page), str(page), 0)
+    report: list[str] = []
+    result = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(test, out=report.append, clear_globs=False)
+    names.update(test.globs)
+    assert result.failed == 0, "".join(report)
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)], ids=name)
+def test_the_examples_of_a_page_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "work"
+    folder.mkdir()
+    if DATA.is_dir():
+        (tmp_path / "shared").mkdir()
+        (tmp_path / "shared" / "data").symlink_to(DATA, target_is_directory=True)
+    monkeypatch.chdir(folder)
+    names: dict[str, Any] = {"__name__": "__main__"}
+    for language, block in blocks(page):
+        if "../shared/data" in block and not DATA.is_dir():
+            continue
+        if language == "console":
+            run_console(block, folder)
+        else:
+            run_python(block, names, page)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_links_lead_somewhere(page: Path) -> None:
+    links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))
+    assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+def test_a_wrong_output_is_found(tmp_path: Path) -> None:
+    run_console("$ printf 'a  \\nb\\n'\na\n...\n$ true\n", tmp_path)
+    with pytest.raises(AssertionError):
+        run_console("$ echo a\nb\n", tmp_path)
+    with pytest.raises(AssertionError):
+        run_console("$ false\n", tmp_path)
+    with pytest.raises(AssertionError):
+        run_python(">>> 1 + 1\n3\n", {}, CHECKOUT / "README.md")
