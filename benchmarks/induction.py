@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 
 from csl.data import Example
-from csl.datasets.registry import prepare
+from csl.datasets.registry import data_set
 from csl.datasets.task import Task
 from csl.induction.config import PRESETS
 from csl.induction.induce import induce
@@ -28,6 +28,7 @@ PUBLISHED = {  # CPU seconds of the published implementation on a 2-core machine
     "scan/jump": 28, "scan/length": 37, "scan/turn_left": 54, "scan/mcd1": 14, "scan/mcd2": 14,
     "geoquery/standard": 43, "geoquery/tmcd_1": 25, "geoquery/length": 9,
 }  # fmt: skip
+FOLDERS = {"smcalflow-cs-tenth": "smcalflow_cs", "large": "smcalflow_cs"}
 ROWS = [
     "scan/jump", "scan/turn_left", "scan/length", "scan/mcd1", "scan/mcd2",
     "geoquery/standard", "geoquery/tmcd_1", "geoquery/tmcd_2", "geoquery/length",
@@ -38,9 +39,9 @@ ROWS = [
 def load(row: str, data: Path) -> Task:
     name, split = row.split("/")
     if name == "large":
-        base = prepare("smcalflow-cs-tenth", data / "smcalflow_cs", "16")
+        base = load("smcalflow-cs-tenth/16", data)
         return Task(enlarged(base.train, int(split)), [], [], base.seeds, base.output_cfg)
-    return prepare(name, data / {"smcalflow-cs-tenth": "smcalflow_cs"}.get(name, name), split)
+    return data_set(name).prepare(data / FOLDERS.get(name, name), split)
 
 
 def enlarged(examples: list[Example], size: int) -> list[Example]:
@@ -58,7 +59,7 @@ def enlarged(examples: list[Example], size: int) -> list[Example]:
 
 def measure(row: str, data: Path) -> None:
     task = load(row, data)
-    name = row.split("/")[0]
+    name = row.partition("/")[0]
     config = PRESETS["smcalflow" if name in ("large", "smcalflow-cs-tenth") else name]
     small = task.train[:200] if name == "large" else task.train
     induce(small, config, seeds=task.seeds, output_cfg=task.output_cfg)
@@ -103,10 +104,10 @@ def main() -> None:
         f" {'2 thr.':>8} {'memory':>9}"
     )
     for row in arguments.rows:
-        if not arguments.data.is_dir() and not row.startswith("scan/") or row.startswith("scan/mcd"):
-            if not (arguments.data / "scan" / "tasks.txt").is_file():
-                print(f"{row:22} left out: no data in {arguments.data}")
-                continue
+        name = row.partition("/")[0]
+        if not (arguments.data / FOLDERS.get(name, name)).is_dir():
+            print(f"{row:22} left out: no data in {arguments.data}")
+            continue
         subprocess.run([sys.executable, __file__, "--here", "--data", arguments.data, row], check=True)
 
 
