@@ -77,7 +77,7 @@ START, LENGTH, UNITS, RULE, NEXT, CHILD = 0, 1, 2, 3, 4, 5
 
 
 @njit(cache=True, nogil=True)
-def _first_place(values, a, b, y, lcp, items, children):
+def _first_place(values, a, b, y, items, children):
     """Return (place, length) of the first occurrence in y of the target `values[a:b]` filled with items, or (−1, 0)."""
     m = len(y)
     length = 0
@@ -96,22 +96,17 @@ def _first_place(values, a, b, y, lcp, items, children):
                 q += 1
             else:
                 child = children[-s - 1]
-                if lcp[items[child, START], q] < items[child, LENGTH]:
+                start, n = items[child, START], items[child, LENGTH]
+                t = 0
+                while t < n and y[start + t] == y[q + t]:
+                    t += 1
+                if t < n:
                     break
-                q += items[child, LENGTH]
+                q += n
             p += 1
         if p == b:
             return place, length
     return -1, 0
-
-
-@njit(cache=True, nogil=True)
-def _fill_lcp(y, lcp):
-    """Fill lcp[i, j], the length of the longest common prefix of y[i:] and y[j:]."""
-    m = len(y)
-    for i in range(m - 1, -1, -1):
-        for j in range(m - 1, -1, -1):
-            lcp[i, j] = lcp[i + 1, j + 1] + 1 if y[i] == y[j] else 0
 
 
 @njit(cache=True, nogil=True)
@@ -188,13 +183,13 @@ def _walk(trie, arity, x, cells, lone, stack, depth, done, finished, bucket):
 
 
 @njit(cache=True, nogil=True)
-def _apply(values, begin, middle, rule, y, lcp, spans, units, cell, cells, items, size, chosen):
+def _apply(values, begin, middle, rule, y, spans, units, cell, cells, items, size, chosen):
     """Apply a rule to every choice of items of the cells `spans`; add what it derives to the cell."""
     k = len(spans)
     for t in range(k):
         chosen[t] = cells[spans[t]]
     while True:
-        place, length = _first_place(values, middle[rule], begin[rule + 1], y, lcp, items, chosen)
+        place, length = _first_place(values, middle[rule], begin[rule + 1], y, items, chosen)
         if place >= 0:
             items, size = _add(items, size, cell, cells, place, length, units, rule, chosen, k)
         t = k - 1
@@ -209,7 +204,7 @@ def _apply(values, begin, middle, rule, y, lcp, spans, units, cell, cells, items
 
 
 @njit(cache=True, nogil=True)
-def _apply_lone(values, begin, middle, alive, trie, lone, banned, max_units, y, lcp, cell, cells, items, size, chosen):
+def _apply_lone(values, begin, middle, alive, trie, lone, banned, max_units, y, cell, cells, items, size, chosen):
     """Close a cell under the rules whose source is a lone nonterminal."""
     item = cells[cell]
     while item >= 0:
@@ -217,7 +212,7 @@ def _apply_lone(values, begin, middle, alive, trie, lone, banned, max_units, y, 
         while rule >= 0:
             if alive[rule] and rule != banned:
                 chosen[0] = item
-                place, length = _first_place(values, middle[rule], begin[rule + 1], y, lcp, items, chosen)
+                place, length = _first_place(values, middle[rule], begin[rule + 1], y, items, chosen)
                 if place >= 0:
                     units = items[item, UNITS] + 1
                     items, size = _add(items, size, cell, cells, place, length, units, rule, chosen, 1)
@@ -237,8 +232,6 @@ def derive(values, begin, middle, alive, trie, arity, banned, max_units, x, y, w
     n, m = len(x), len(y)
     items, size = work, 0
     cells = np.full((n + 1) * (n + 1), -1, np.int32)  # cell i · (n + 1) + j → first item of the span [i, j)
-    lcp = np.zeros((m + 1, m + 1), np.int32)
-    _fill_lcp(y, lcp)
     stack, done = np.empty((64, 3 + arity), np.int32), np.empty((64, 3 + arity), np.int32)
     bucket = np.empty(n + 1, np.int32)
     chosen = np.empty(arity, np.int32)
@@ -267,9 +260,7 @@ def derive(values, begin, middle, alive, trie, arity, banned, max_units, x, y, w
                 spans = done[match, 3 : 3 + done[match, 2]]
                 while rule >= 0:
                     if alive[rule] and rule != banned:
-                        items, size = _apply(
-                            values, begin, middle, rule, y, lcp, spans, 0, cell, cells, items, size, chosen
-                        )
+                        items, size = _apply(values, begin, middle, rule, y, spans, 0, cell, cells, items, size, chosen)
                     rule = trie.following[rule]
                 match = done[match, 1]
             if lone >= 0 and cells[cell] >= 0:
@@ -283,7 +274,6 @@ def derive(values, begin, middle, alive, trie, arity, banned, max_units, x, y, w
                     banned,
                     max_units,
                     y,
-                    lcp,
                     cell,
                     cells,
                     items,

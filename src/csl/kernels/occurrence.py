@@ -27,6 +27,8 @@ def occurs(values, a, b, start, stop):
     """Whether the side `values[a:b]` occurs in the text `values[start:stop]`."""
     p = a
     at = start
+    if b - a > stop - start:
+        return False
     while True:
         gap = 0
         while p < b and values[p] < 0:
