@@ -1,0 +1,16 @@
+"""A small data set with structure, shared by the tests of induction and of runs."""
+
+import random
+
+import pytest
+
+from csl.data import Example
+from csl.datasets import scan
+
+
+@pytest.fixture(scope="session")
+def commands() -> list[Example]:
+    """Some SCAN commands, some of them twice."""
+    pairs = scan.prepare(None, "length").train
+    chosen = random.Random(7).sample(pairs, 300)
+    return [*chosen, *chosen[:50], *(pair for pair in pairs if len(pair.source) <= 2)]
