@@ -10,6 +10,7 @@ import csl
 from csl.data import Example
 from csl.datasets import cogs, geoquery, scan
 from csl.datasets.task import Task
+from csl.errors import InputError
 from csl.grammar import Grammar, Rule, parse_grammar
 from csl.grammar.output_cfg import OutputCfg
 from csl.induction.config import PRESETS, InductionConfig
@@ -313,6 +314,20 @@ def test_an_output_cfg_allows_only_what_it_derives() -> None:
 
 
 # the Python interface
+
+
+@pytest.mark.xfail(strict=True, reason="ZeroDivisionError or ValueError instead of an InputError")
+@pytest.mark.parametrize("config", ["auto", "cogs"])
+def test_no_examples_are_refused(config: str) -> None:
+    with pytest.raises(InputError):
+        csl.induce([], config)
+
+
+@pytest.mark.xfail(strict=True, reason="AssertionError or ValueError instead of an InputError")
+@pytest.mark.parametrize("example", [Example((), ("A",)), Example(("a",), ())])
+def test_an_empty_side_is_refused(example: Example) -> None:
+    with pytest.raises(InputError):
+        csl.induce([example, *pairs("a -> A")], "cogs")
 
 
 def test_the_interface_takes_a_preset_by_name_and_chooses_by_itself(commands: list[Example]) -> None:
