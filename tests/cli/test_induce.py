@@ -2,6 +2,7 @@
 
 import os
 import random
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -228,3 +229,34 @@ def test_help_names_the_options() -> None:
     options = "--out --preset --config --set --seeds --output-cfg --threads --resume --no-resume"
     for text in [*options.split(), "smcalflow", "goes on where it was"]:
         assert text in result.output
+
+
+@pytest.fixture(scope="module")
+def interrupted(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int, str]:
+    """A folder with train.tsv and the run of it that Ctrl-C stopped, with the exit code and what was said then."""
+    folder = tmp_path_factory.mktemp("interrupted")
+    write_examples(folder / "train.tsv", scan.prepare(None, "length").train)
+    start = "from csl.cli import main; main()"
+    line = [sys.executable, "-c", start, "induce", folder / "train.tsv", "--out", folder / "run"]
+    with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        for text in process.stdout:
+            if text.startswith("partition 2/16"):
+                process.send_signal(signal.SIGINT)
+                break
+        _, said = process.communicate()
+    return folder, process.returncode, said
+
+
+def test_ctrl_c_leaves_a_run_that_goes_on_to_the_same_bytes(interrupted: tuple[Path, int, str]) -> None:
+    folder, exit_code, _ = interrupted
+    assert exit_code == 130
+    assert not (folder / "run" / "grammar.txt").exists()
+    assert "going on after step" in induce(folder / "train.tsv", "--out", folder / "run").output
+    assert induce(folder / "train.tsv", "--out", folder / "whole").exit_code == 0
+    assert (folder / "run" / "grammar.txt").read_bytes() == (folder / "whole" / "grammar.txt").read_bytes()
+
+
+@pytest.mark.xfail(strict=True, reason="typer ends the command by itself, so that the line is never printed")
+def test_ctrl_c_says_how_to_go_on(interrupted: tuple[Path, int, str]) -> None:
+    assert interrupted[2] == "stopped; the same command goes on from the last step\n"
