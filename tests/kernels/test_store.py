@@ -69,7 +69,7 @@ def test_what_is_selected_can_be_added_elsewhere(rules: list[Rule], data: st.Dat
 @given(rule_lists, st.integers(1, 9), st.integers(1, 9))
 def test_sizes_sides_and_arity(rules: list[Rule], terminal: int, nonterminal: int) -> None:
     encoded = Encoded(rules)
-    for start in range(len(rules)):
+    for start in range(len(encoded.rules) + 1):
         expected = [
             sum(nonterminal if isinstance(s, Nt) else terminal for s in rule.source + rule.target)
             for rule in encoded.rules[start:]
