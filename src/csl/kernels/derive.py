@@ -77,7 +77,7 @@ START, LENGTH, UNITS, RULE, NEXT, CHILD = 0, 1, 2, 3, 4, 5
 
 
 @njit(cache=True, nogil=True)
-def _first_place(values, a, b, y, items, children):
+def first_place(values, a, b, y, items, children):
     """Return (place, length) of the first occurrence in y of the target `values[a:b]` filled with items, or (−1, 0)."""
     m = len(y)
     length = 0
@@ -189,7 +189,7 @@ def _apply(values, begin, middle, rule, y, spans, units, cell, cells, items, siz
     for t in range(k):
         chosen[t] = cells[spans[t]]
     while True:
-        place, length = _first_place(values, middle[rule], begin[rule + 1], y, items, chosen)
+        place, length = first_place(values, middle[rule], begin[rule + 1], y, items, chosen)
         if place >= 0:
             items, size = _add(items, size, cell, cells, place, length, units, rule, chosen, k)
         t = k - 1
@@ -212,7 +212,7 @@ def _apply_lone(values, begin, middle, alive, trie, lone, banned, max_units, y, 
         while rule >= 0:
             if alive[rule] and rule != banned:
                 chosen[0] = item
-                place, length = _first_place(values, middle[rule], begin[rule + 1], y, items, chosen)
+                place, length = first_place(values, middle[rule], begin[rule + 1], y, items, chosen)
                 if place >= 0:
                     units = items[item, UNITS] + 1
                     items, size = _add(items, size, cell, cells, place, length, units, rule, chosen, 1)

@@ -1,0 +1,177 @@
+"""Inside and outside passes over forests (paper, Eqs. "joint" and "rule").
+
+A context c is a nonterminal of a rule, or the root (c = 0); nonterminal k of rule r is the context `contexts[r] + k`.
+The model is p(r | c) = Σ_s p(s | c) p(r | s), given as `context[c, s]` and `rule[r, s]`.
+
+A vertex v under context c is worth I(v, c) = Σ_s p(s | c) J(v, s), where J(v, s) = Σ p(r | s) w over its applications
+and the weight w of an application is the product of its children's I. J is kept relative to its largest w, whose
+logarithm is kept beside it: nothing underflows, however deep a derivation. One pass costs O(children · states).
+"""
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def _dot(a, b):
+    total = 0.0
+    for s in range(len(a)):
+        total += a[s] * b[s]
+    return total
+
+
+@njit(cache=True, nogil=True, fastmath={"contract"})
+def _add(out, factor, values):
+    for s in range(len(out)):
+        out[s] += factor * values[s]
+
+
+@njit(cache=True, nogil=True)
+def _inside(forests, k, context, rule, contexts, J, top, weight, inner):
+    """Fill J and `top` (by vertex), `weight` (by application) and `inner` (by child) of input k; return log I(goal).
+
+    `weight[a]` is log w; `inner[p]` is I of a child relative to exp(top) of it.
+    """
+    v0, v1 = forests.vertices[k], forests.vertices[k + 1]
+    a0, p0 = forests.applications[v0], forests.arguments[forests.applications[v0]]
+    for v in range(v1 - 1, v0 - 1, -1):
+        best = -np.inf
+        for a in range(forests.applications[v], forests.applications[v + 1]):
+            c = contexts[forests.rules[a]]
+            total = 0.0
+            for p in range(forests.arguments[a], forests.arguments[a + 1]):
+                child = forests.children[p] - v0
+                value = _dot(context[c], J[child])
+                inner[p - p0] = value
+                total += top[child] + np.log(value)
+                c += 1
+            weight[a - a0] = total
+            best = max(best, total)
+        top[v - v0] = best
+        J[v - v0, :] = 0.0
+        for a in range(forests.applications[v], forests.applications[v + 1]):
+            _add(J[v - v0], np.exp(weight[a - a0] - best), rule[forests.rules[a]])
+    return top[0] + np.log(_dot(context[0], J[0]))
+
+
+@njit(cache=True, nogil=True)
+def _room(forests, inputs, states):
+    """Make room for the largest of some forests."""
+    n_vertices, n_applications, n_children = 0, 0, 0
+    for k in inputs:
+        v0, v1 = forests.vertices[k], forests.vertices[k + 1]
+        a0, a1 = forests.applications[v0], forests.applications[v1]
+        n_vertices, n_applications = max(n_vertices, v1 - v0), max(n_applications, a1 - a0)
+        n_children = max(n_children, forests.arguments[a1] - forests.arguments[a0])
+    return np.empty((n_vertices, states)), np.empty(n_vertices), np.empty(n_applications), np.empty(n_children)
+
+
+@njit(cache=True, nogil=True)
+def log_inside(forests, inputs, context, rule, contexts):
+    """Return the log of the sum over all derivations of each input; −inf if it has none."""
+    J, top, weight, inner = _room(forests, inputs, context.shape[1])
+    out = np.full(len(inputs), -np.inf)
+    for i in range(len(inputs)):
+        k = inputs[i]
+        if forests.vertices[k] < forests.vertices[k + 1]:
+            out[i] = _inside(forests, k, context, rule, contexts, J, top, weight, inner)
+    return out
+
+
+@njit(cache=True, nogil=True)
+def expectations(forests, inputs, copies, context, rule, contexts):
+    """Add up log I over inputs, each counting `copies` times, and its gradient.
+
+    Returns (the sum, its gradient by `context`, its gradient by `rule`). A gradient times the probability it belongs to
+    is the expected number of times that it is used.
+    """
+    states = context.shape[1]
+    J, top, weight, inner = _room(forests, inputs, states)
+    B = np.empty(J.shape)  # the gradient by J
+    by_context, by_rule = np.zeros(context.shape), np.zeros(rule.shape)
+    total = 0.0
+    for i in range(len(inputs)):
+        k = inputs[i]
+        total += copies[i] * _inside(forests, k, context, rule, contexts, J, top, weight, inner)
+        v0, v1 = forests.vertices[k], forests.vertices[k + 1]
+        a0, p0 = forests.applications[v0], forests.arguments[forests.applications[v0]]
+        B[: v1 - v0] = 0.0
+        share = copies[i] / _dot(context[0], J[0])
+        _add(by_context[0], share, J[0])
+        _add(B[0], share, context[0])
+        for v in range(v0, v1):
+            for a in range(forests.applications[v], forests.applications[v + 1]):
+                r = forests.rules[a]
+                w = np.exp(weight[a - a0] - top[v - v0])
+                _add(by_rule[r], w, B[v - v0])
+                expected = w * _dot(B[v - v0], rule[r])
+                c = contexts[r]
+                for p in range(forests.arguments[a], forests.arguments[a + 1]):
+                    child = forests.children[p] - v0
+                    share = expected / inner[p - p0]
+                    _add(by_context[c], share, J[child])
+                    _add(B[child], share, context[c])
+                    c += 1
+    return total, by_context, by_rule
+
+
+@njit(cache=True, nogil=True)
+def viterbi(forests, log_p, contexts):
+    """Find the best derivation of each input; `log_p[c, r]` is log p(r | c).
+
+    Returns the log probabilities (−inf: no derivation) and the rules in preorder, end to end, with their offsets.
+    """
+    n_inputs = len(forests.status)
+    scores = np.full(n_inputs, -np.inf)
+    offsets = np.zeros(n_inputs + 1, np.int64)
+    out = np.empty(1024, np.int32)
+    size = 0
+    for k in range(n_inputs):
+        v0, v1 = forests.vertices[k], forests.vertices[k + 1]
+        if v0 < v1:
+            a0, p0 = forests.applications[v0], forests.arguments[forests.applications[v0]]
+            weight = np.empty(forests.applications[v1] - a0)
+            taken = np.empty(forests.arguments[forests.applications[v1]] - p0, np.int64)  # child → its application
+            for v in range(v1 - 1, v0 - 1, -1):
+                for a in range(forests.applications[v], forests.applications[v + 1]):
+                    c = contexts[forests.rules[a]]
+                    total = 0.0
+                    for p in range(forests.arguments[a], forests.arguments[a + 1]):
+                        value, taken[p - p0] = _best(forests, forests.children[p], log_p[c], weight, a0)
+                        total += value
+                        c += 1
+                    weight[a - a0] = total
+            scores[k], goal = _best(forests, v0, log_p[0], weight, a0)
+            stack = np.empty(64, np.int64)
+            stack[0] = goal
+            depth = 1
+            while depth > 0:
+                depth -= 1
+                a = stack[depth]
+                if size == len(out):
+                    longer = np.empty(2 * size, np.int32)
+                    longer[:size] = out
+                    out = longer
+                out[size] = forests.rules[a]
+                size += 1
+                b, e = forests.arguments[a], forests.arguments[a + 1]
+                if depth + e - b > len(stack):
+                    taller = np.empty(2 * (depth + e - b), np.int64)
+                    taller[:depth] = stack[:depth]
+                    stack = taller
+                for p in range(e - 1, b - 1, -1):
+                    stack[depth] = taken[p - p0]
+                    depth += 1
+        offsets[k + 1] = size
+    return scores, out[:size].copy(), offsets
+
+
+@njit(cache=True, nogil=True)
+def _best(forests, v, log_p, weight, a0):
+    """Return the best value of a vertex under a context, and its application."""
+    best, taken = -np.inf, forests.applications[v]
+    for a in range(forests.applications[v], forests.applications[v + 1]):
+        value = log_p[forests.rules[a]] + weight[a - a0]
+        if value > best:
+            best, taken = value, a
+    return best, taken

@@ -1,0 +1,269 @@
+"""Forests cut down: to the derivations of one output, or to those whose output is valid.
+
+Both are the same construction, the product of a forest with labels. A vertex is split by the labels that its
+derivations can have, an application by the labels of its children. For a known output y the label is the stretch of y
+that is derived, named by its first occurrence; for an output CFG it is the category, and the typings of a rule say
+which labels go together. What the goal cannot reach is left out.
+
+Products are built children first, so that a part is numbered after its children; written out, the numbers are reversed.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from csl.kernels.derive import CHILD, LENGTH, START, first_place
+from csl.kernels.source_chart import COVERED, UNCOVERED, Forests
+
+IntArray = npt.NDArray[np.int32]
+OffsetArray = npt.NDArray[np.int64]
+
+
+class Typings(NamedTuple):
+    """The typings of all rules: those of rule r are the rows `offsets[r]:offsets[r + 1]`: category, then children's."""
+
+    offsets: OffsetArray
+    rows: IntArray
+    root: int
+    n_categories: int
+
+
+@njit(cache=True, nogil=True)
+def _more(array, size):
+    """Return the array, or a copy twice as long if it is full."""
+    if size < len(array):
+        return array
+    longer = np.empty(2 * len(array) + 64, array.dtype)
+    longer[:size] = array[:size]
+    return longer
+
+
+@njit(cache=True, nogil=True)
+def _write_out(goal, product, out, vertex, size):
+    """Append what the goal, a part of the product, reaches to the forest `out`, parents first.
+
+    Returns the arrays of the forest (applications, rules, arguments, children), the vertex and the number of
+    applications after the last.
+    """
+    rules, arguments, children, part_apps = product
+    applications, out_rules, out_arguments, out_children = out
+    reached = np.zeros(goal + 1, np.bool_)
+    reached[goal] = True
+    for t in range(goal, -1, -1):
+        if reached[t]:
+            for p in range(arguments[part_apps[t]], arguments[part_apps[t + 1]]):
+                reached[children[p]] = True
+    number = np.empty(goal + 1, np.int32)
+    for t in range(goal, -1, -1):
+        if reached[t]:
+            number[t] = vertex
+            vertex += 1
+    vertex -= reached.sum()
+    for t in range(goal, -1, -1):
+        if not reached[t]:
+            continue
+        for a in range(part_apps[t], part_apps[t + 1]):
+            out_rules = _more(out_rules, size)
+            out_arguments = _more(out_arguments, size + 1)
+            out_rules[size] = rules[a]
+            at = out_arguments[size]
+            for p in range(arguments[a], arguments[a + 1]):
+                out_children = _more(out_children, at)
+                out_children[at] = number[children[p]]
+                at += 1
+            size += 1
+            out_arguments[size] = at
+        vertex += 1
+        applications = _more(applications, vertex)
+        applications[vertex] = size
+    return (applications, out_rules, out_arguments, out_children), vertex, size
+
+
+@njit(cache=True, nogil=True)
+def _empty():
+    return np.zeros(256, np.int64), np.empty(256, np.int32), np.zeros(256, np.int64), np.empty(256, np.int32)
+
+
+@njit(cache=True, nogil=True)
+def _forests(status, vertices, out, vertex, size):
+    applications, rules, arguments, children = out
+    return Forests(
+        status,
+        vertices,
+        np.empty((0, 3), np.int32),
+        applications[: vertex + 1].copy(),
+        rules[:size].copy(),
+        arguments[: size + 1].copy(),
+        children[: arguments[size]].copy(),
+    )
+
+
+@njit(cache=True, nogil=True)
+def _product():
+    """Start a product: (rules, arguments, children) of its applications, and part → its applications."""
+    return np.empty(256, np.int32), np.zeros(256, np.int64), np.empty(256, np.int32), np.zeros(256, np.int64)
+
+
+@njit(cache=True, nogil=True)
+def _note(found, n_found, label, rule, parts, n):
+    """Note an application to n parts, with the label of what it makes, for the vertex at hand."""
+    labels, rules, arguments, children = found
+    labels, rules, arguments = _more(labels, n_found), _more(rules, n_found), _more(arguments, n_found + 1)
+    labels[n_found], rules[n_found] = label, rule
+    at = arguments[n_found]
+    for t in range(n):
+        children = _more(children, at + t)
+        children[at + t] = parts[t]
+    arguments[n_found + 1] = at + n
+    return labels, rules, arguments, children
+
+
+@njit(cache=True, nogil=True)
+def _add_parts(found, n_found, n_labels, part_of, product, parts, count):
+    """Turn the noted applications into parts, one a label, in the order of labels; `part_of[label]` is filled.
+
+    Returns the product and its numbers of parts and of applications.
+    """
+    labels, found_rules, found_arguments, found_children = found
+    rules, arguments, children, part_apps = product
+    for label in range(n_labels):
+        part_of[label] = -1
+    for f in range(n_found):
+        part_of[labels[f]] = 0
+    for label in range(n_labels):
+        if part_of[label] < 0:
+            continue
+        part_of[label] = parts
+        for f in range(n_found):
+            if labels[f] != label:
+                continue
+            rules, arguments = _more(rules, count), _more(arguments, count + 1)
+            rules[count] = found_rules[f]
+            at = arguments[count]
+            for p in range(found_arguments[f], found_arguments[f + 1]):
+                children = _more(children, at)
+                children[at] = found_children[p]
+                at += 1
+            count += 1
+            arguments[count] = at
+        parts += 1
+        part_apps = _more(part_apps, parts)
+        part_apps[parts] = count
+    return (rules, arguments, children, part_apps), parts, count
+
+
+@njit(cache=True, nogil=True)
+def with_outputs(forests, values, begin, middle, y_values, y_offsets):
+    """Keep the derivations of input k whose output is y k = `y_values[y_offsets[k]:y_offsets[k + 1]]`.
+
+    `values`, `begin`, `middle` are the rules. The vertices of the result have no spans. Inputs without such a
+    derivation are UNCOVERED.
+    """
+    n_inputs = len(forests.status)
+    status, vertices = np.zeros(n_inputs, np.int32), np.zeros(n_inputs + 1, np.int64)
+    out, vertex, size = _empty(), 0, 0
+    product = _product()
+    found = (np.empty(64, np.int32), np.empty(64, np.int32), np.zeros(64, np.int64), np.empty(64, np.int32))
+    items = np.zeros((256, CHILD), np.int32)  # part → the stretch of y it derives
+    part_of = np.empty(64, np.int32)
+    chosen = np.empty(64, np.int32)
+    for k in range(n_inputs):
+        status[k] = UNCOVERED if forests.status[k] == COVERED else forests.status[k]
+        v0, v1 = forests.vertices[k], forests.vertices[k + 1]
+        y = y_values[y_offsets[k] : y_offsets[k + 1]]
+        first = np.zeros(v1 - v0 + 1, np.int64)  # vertex → its first part, and the one after its last
+        last = np.zeros(v1 - v0 + 1, np.int64)
+        parts, count = 0, 0
+        for v in range(v1 - 1, v0 - 1, -1):
+            n_found, n_labels = 0, 0
+            for a in range(forests.applications[v], forests.applications[v + 1]):
+                rule = forests.rules[a]
+                args = forests.children[forests.arguments[a] : forests.arguments[a + 1]] - v0
+                n = len(args)
+                more = True
+                for t in range(n):
+                    chosen[t] = first[args[t]]
+                    more = more and first[args[t]] < last[args[t]]
+                while more:
+                    place, length = first_place(values, middle[rule], begin[rule + 1], y, items, chosen)
+                    if place >= 0:
+                        label = 0  # parts of this vertex are numbered in the order in which they are found
+                        while label < n_labels and (
+                            items[parts + label, START] != place or items[parts + label, LENGTH] != length
+                        ):
+                            label += 1
+                        if label == n_labels:
+                            n_labels += 1
+                            if parts + n_labels > len(items):
+                                longer = np.zeros((2 * len(items), CHILD), np.int32)
+                                longer[: len(items)] = items
+                                items = longer
+                            items[parts + label, START], items[parts + label, LENGTH] = place, length
+                        found = _note(found, n_found, label, rule, chosen, n)
+                        n_found += 1
+                    t = n - 1
+                    while t >= 0:  # the next choice, as on an odometer
+                        chosen[t] += 1
+                        if chosen[t] < last[args[t]]:
+                            break
+                        chosen[t] = first[args[t]]
+                        t -= 1
+                    more = t >= 0
+            while len(part_of) < n_labels:
+                part_of = np.empty(2 * len(part_of), np.int32)
+            first[v - v0] = parts
+            product, parts, count = _add_parts(found, n_found, n_labels, part_of, product, parts, count)
+            last[v - v0] = parts
+        goal = first[0]
+        while goal < last[0] and items[goal, LENGTH] != len(y):
+            goal += 1
+        if goal < last[0]:
+            status[k] = COVERED
+            out, vertex, size = _write_out(goal, product, out, vertex, size)
+        vertices[k + 1] = vertex
+    return _forests(status, vertices, out, vertex, size)
+
+
+@njit(cache=True, nogil=True)
+def with_types(forests, typings):
+    """Keep the derivations whose output the output CFG derives from its start symbol, once for each typing.
+
+    Inputs without such a derivation are UNCOVERED. The vertices of the result have no spans.
+    """
+    n_inputs = len(forests.status)
+    status, vertices = np.zeros(n_inputs, np.int32), np.zeros(n_inputs + 1, np.int64)
+    out, vertex, size = _empty(), 0, 0
+    product = _product()
+    found = (np.empty(64, np.int32), np.empty(64, np.int32), np.zeros(64, np.int64), np.empty(64, np.int32))
+    chosen = np.empty(64, np.int32)
+    for k in range(n_inputs):
+        status[k] = UNCOVERED if forests.status[k] == COVERED else forests.status[k]
+        v0, v1 = forests.vertices[k], forests.vertices[k + 1]
+        part_of = np.full((v1 - v0 + 1, typings.n_categories), -1, np.int32)
+        parts, count = 0, 0
+        for v in range(v1 - 1, v0 - 1, -1):
+            n_found = 0
+            for a in range(forests.applications[v], forests.applications[v + 1]):
+                rule, b = forests.rules[a], forests.arguments[a]
+                n = forests.arguments[a + 1] - b
+                for row in range(typings.offsets[rule], typings.offsets[rule + 1]):
+                    t = 0
+                    while t < n:
+                        chosen[t] = part_of[forests.children[b + t] - v0, typings.rows[row, 1 + t]]
+                        if chosen[t] < 0:
+                            break
+                        t += 1
+                    if t == n:
+                        found = _note(found, n_found, typings.rows[row, 0], rule, chosen, n)
+                        n_found += 1
+            product, parts, count = _add_parts(
+                found, n_found, typings.n_categories, part_of[v - v0], product, parts, count
+            )
+        goal = part_of[0, typings.root]
+        if goal >= 0:
+            status[k] = COVERED
+            out, vertex, size = _write_out(goal, product, out, vertex, size)
+        vertices[k + 1] = vertex
+    return _forests(status, vertices, out, vertex, size)

@@ -1,0 +1,1 @@
+"""The probabilistic model with latent states (paper, "Probabilistic Model" and "Inference Procedure")."""

@@ -1,0 +1,37 @@
+"""The options of fitting and their presets (paper, "Hyperparameters"; what it leaves out follows the published runs)."""
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from csl.errors import InputError
+
+
+class FitConfig(BaseModel):
+    """Everything, beside grammar and data, that decides the parameters."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+    states: Annotated[int, Field(ge=1, description="number of latent states |S|")] = 64
+    optimizer: Annotated[Literal["adam", "em"], Field(description="adam, or em: expectation-maximisation")] = "adam"
+    learning_rate: Annotated[float, Field(gt=0, description="of Adam")] = 0.01
+    steps: Annotated[int, Field(ge=1, description="steps of Adam, or passes of EM, at most")] = 2000
+    batch_size: Annotated[int, Field(ge=1, description="examples a step of Adam")] = 256
+    patience: Annotated[int, Field(ge=0, description="stop after so many checks on dev without gain; 0: never")] = 0
+    max_units: Annotated[int, Field(ge=0, description="lone-nonterminal sources in a row, at most")] = 1
+    seed: Annotated[int, Field(ge=0, description="of the initial parameters and the batches")] = 0
+
+
+PRESETS = {
+    "scan": FitConfig(states=2, steps=1000, max_units=0),
+    "cogs": FitConfig(steps=3000),
+    "geoquery": FitConfig(learning_rate=0.05),
+    "smcalflow": FitConfig(steps=6000),
+}
+
+
+def preset(name: str) -> FitConfig:
+    """Return a preset by name."""
+    if name not in PRESETS:
+        raise InputError(f"no preset {name!r}; known are {', '.join(PRESETS)}")
+    return PRESETS[name]
