@@ -4,6 +4,8 @@ The command prints such an error as one line and exits with its `exit_code`; any
 its traceback.
 """
 
+from collections.abc import Iterable
+from difflib import get_close_matches
 from pathlib import Path
 
 
@@ -21,3 +23,10 @@ class InputError(CslError):
     def __init__(self, message: str, path: Path | str | None = None, line: int | None = None) -> None:
         where = "" if path is None else f"{path}: " if line is None else f"{path}:{line}: "
         super().__init__(where + message)
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Say, for an error, which known name a mistyped one may stand for; all of them if none is near."""
+    names = list(known)
+    match = get_close_matches(name, names, n=1, cutoff=0.5)
+    return f"did you mean {match[0]!r}?" if match else f"known are {', '.join(names)}"

@@ -7,9 +7,10 @@ import io
 import sys
 
 import typer
-from rich.console import Console
+from rich.text import Text
 
 from csl.cli import data, explain, grammar, induce
+from csl.cli.console import is_interrupt, new_console
 from csl.errors import CslError
 
 app = typer.Typer(
@@ -34,14 +35,9 @@ def main() -> None:
     try:
         app()
     except CslError as error:
-        Console(stderr=True, soft_wrap=True).print(f"[bold red]error:[/] {_escaped(error)}", highlight=False)
+        new_console(stderr=True).print(Text.assemble(("error:", "bold red"), f" {error}"))
         sys.exit(error.exit_code)
-    except KeyboardInterrupt:
-        Console(stderr=True).print("stopped; the same command goes on from the last step")
+    except SystemError as error:
+        if not is_interrupt(error):
+            raise
         sys.exit(130)
-
-
-def _escaped(error: CslError) -> str:
-    from rich.markup import escape
-
-    return escape(str(error))

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from csl.cli.console import new_console
+from csl.data.files import make_folder
 from csl.datasets.programs import DEFAULT_ENTITIES
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from csl.datasets.divergence import Divergence
 
 app = typer.Typer(help="Prepare benchmark data sets, and split your own.", no_args_is_help=True)
@@ -56,8 +56,8 @@ def list_() -> None:
             source = "no" if split in known.generated else "needed"
             table.add_row(known.name, split, known.licence, source, *(size or "-" for size in sizes))
         table.add_section()
-    _console().print(table)
-    _console().print("The first split of a data set is the default. A source that is needed is named with --source.")
+    new_console().print(table)
+    new_console().print("The first split of a data set is the default. A source that is needed is named with --source.")
 
 
 @app.command()
@@ -73,12 +73,12 @@ def prepare(
     known = data_set(name)
     split = known.splits[0] if split is None else split
     task = known.prepare(source, split)
-    _make_folder(out)
+    make_folder(out)
     card = write_task(task, out, name=name, split=split)
-    _console().print(f"{name}, split {split}")
+    new_console().print(f"{name}, split {split}")
     _print_files(card["sizes"], out)
     for note in task.notes:
-        _console().print(f"note: {note}")
+        new_console().print(f"note: {note}")
 
 
 @app.command("fetch")
@@ -90,8 +90,8 @@ def fetch_(name: Name, out: Out) -> None:
     from csl.datasets.registry import data_set
 
     home = home_of(data_set(name).name)
-    _make_folder(out)
-    console = _console(stderr=True)
+    make_folder(out)
+    console = new_console(stderr=True)
     columns = TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn()
     bars: dict[str, TaskID] = {}
     with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
@@ -103,9 +103,9 @@ def fetch_(name: Name, out: Out) -> None:
 
         paths = fetch(home, out, show)
     for path in paths:
-        _console().print(f"{path}: size and SHA-256 are right")
+        new_console().print(f"{path}: size and SHA-256 are right")
     if home.by_hand:
-        _console().print(f"note: {home.by_hand}")
+        new_console().print(f"note: {home.by_hand}")
 
 
 @app.command()
@@ -149,7 +149,7 @@ def split(
         if by == By.TMCD:
             raise
         counted = []
-        _console(stderr=True).print(f"divergence is not measured: {error}")
+        new_console(stderr=True).print(f"divergence is not measured: {error}")
     match by:
         case By.RANDOM:
             made = random_split(len(examples), wanted.train, seed)
@@ -163,7 +163,7 @@ def split(
     measured = divergence([counted[i] for i in made.train], [counted[i] for i in made.test]) if counted else None
     made = made.with_dev(wanted.dev, seed)
     train, dev, test = ([examples[i] for i in side] for side in (made.train, made.dev, made.test))
-    _make_folder(out)
+    make_folder(out)
     task = Task(train, dev, test, origin=file.name)
     card = write_task(task, out, name=file.name, split=by.value, seed=seed, divergence=measured and asdict(measured))
     _print_files(card["sizes"], out)
@@ -192,26 +192,11 @@ def divergence_(
     _print_divergence(divergence(*counted))
 
 
-def _console(stderr: bool = False) -> "Console":
-    from rich.console import Console
-
-    return Console(stderr=stderr, soft_wrap=True, markup=False, highlight=False, emoji=False)
-
-
-def _make_folder(folder: Path) -> None:
-    from csl.errors import InputError
-
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"cannot be made a folder to write to: {error.strerror}", folder) from error
-
-
 def _print_files(sizes: dict[str, int], folder: Path) -> None:
     units = {"seeds.txt": "seed rules", "output.cfg": "productions"}
     for name, size in sizes.items():
-        _console().print(f"{folder / name}: {size:,} {units.get(name, 'examples')}")
-    _console().print(f"{folder / 'card.json'}: origin, licence, sizes, checksums")
+        new_console().print(f"{folder / name}: {size:,} {units.get(name, 'examples')}")
+    new_console().print(f"{folder / 'card.json'}: origin, licence, sizes, checksums")
 
 
 def _print_divergence(measured: "Divergence") -> None:
@@ -224,4 +209,4 @@ def _print_divergence(measured: "Divergence") -> None:
         f"fewest training examples with an atom of the test set: {measured.rarest_atom}",
         f"test compounds that training lacks: {measured.unseen_compounds} of {measured.test_compounds}",
     ):
-        _console().print(line)
+        new_console().print(line)

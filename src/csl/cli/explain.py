@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from csl.cli.console import new_console
+
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
@@ -39,7 +41,7 @@ def coverage(
     columns = ("category",)
     examples = list(read_examples(data, columns=columns, source_field=input_field, target_field=output_field))
     deriver = _deriver(run)
-    console = _console()
+    console = new_console()
     console.print(f"{len(deriver.rules):,} rules, {len(examples):,} examples")
     with _working():
         right = deriver.derivable(examples, threads)
@@ -116,7 +118,7 @@ def explain(
     if not pair.source or (output is not None and not pair.target):
         raise InputError(f"the {'output' if pair.source else 'input'} is empty; give at least one token")
     deriver = _deriver(run)
-    console = _console()
+    console = new_console()
     with _working():
         derivation = None if output is None else deriver.derivation(pair)
         analyses = [] if derivation else deriver.analyses(pair.source, limit)
@@ -165,11 +167,10 @@ def _print_parts(console: "Console", deriver: "Deriver", source: tuple[str, ...]
 
 
 def _deriver(run: Path) -> "Deriver":
-    from csl.experiment.run import grammar_file
     from csl.grammar import read_grammar
     from csl.parsing.deriver import Deriver
 
-    return Deriver(read_grammar(grammar_file(run)))
+    return Deriver(read_grammar(run))
 
 
 def _working() -> "Status":
@@ -177,12 +178,3 @@ def _working() -> "Status":
     from rich.console import Console
 
     return Console(stderr=True).status("deriving (the first run compiles for a while) …")
-
-
-def _console() -> "Console":
-    from rich.console import Console
-
-    console = Console(soft_wrap=True, markup=False, highlight=False, emoji=False)
-    if not console.is_terminal:
-        console.width = 100_000  # nothing is cut or wrapped in a file or a pipe
-    return console

@@ -2,12 +2,11 @@
 
 from collections.abc import Sized
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-if TYPE_CHECKING:
-    from rich.console import Console
+from csl.cli.console import new_console
 
 app = typer.Typer(help="Look at a grammar, check it, and see what it covers.", no_args_is_help=True)
 
@@ -19,13 +18,12 @@ def show(file: File) -> None:
     """Show the rules, sorted by arity and size (the number of symbols on both sides)."""
     from rich.text import Text
 
-    from csl.experiment.run import grammar_file
     from csl.grammar import read_grammar
 
-    rules = [(rule.arity, len(rule.source) + len(rule.target), str(rule)) for rule in read_grammar(grammar_file(file))]
+    rules = [(rule.arity, len(rule.source) + len(rule.target), str(rule)) for rule in read_grammar(file)]
     arities = [arity for arity, _, _ in rules]
     by_arity = ", ".join(f"{arities.count(k):,} of arity {k}" for k in sorted(set(arities)))
-    console = _console()
+    console = new_console()
     console.print(f"{_count(rules)}, {sum(size for _, size, _ in rules):,} symbols{': ' if rules else ''}{by_arity}")
     console.print("arity  size  rule", style="bold")
     for arity, size, rule in sorted(rules):
@@ -46,9 +44,9 @@ def check(
 
     Exits with 1 if there are any.
     """
-    from csl.experiment.run import grammar_file
     from csl.grammar import OutputCfg, read_grammar
     from csl.grammar.check import faults
+    from csl.grammar.notation import grammar_file
 
     path = grammar_file(file)
     if output_cfg is None and (file / "output.cfg").is_file():
@@ -57,18 +55,12 @@ def check(
     rules = list(read_grammar(path))
     found = list(faults(path, cfg))
     for fault in found:
-        _console().print(f"{path}:{fault.line}: {fault.message}: {fault.rule}")
+        new_console().print(f"{path}:{fault.line}: {fault.message}: {fault.rule}")
     if found:
         raise typer.Exit(1)
     valid = f"; {output_cfg} derives every target" if cfg else ""
-    _console().print(f"{path}: {_count(rules)}, each once{valid}")
+    new_console().print(f"{path}: {_count(rules)}, each once{valid}")
 
 
 def _count(rules: Sized) -> str:
     return f"{len(rules):,} rule{'' if len(rules) == 1 else 's'}"
-
-
-def _console() -> "Console":
-    from rich.console import Console
-
-    return Console(soft_wrap=True, markup=False, highlight=False, emoji=False)

@@ -1,16 +1,19 @@
 """`csl induce`: from examples to a grammar in a run folder."""
 
 import time
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 from rich.live import Live
-from rich.table import Table
-from rich.text import Text
+from rich.spinner import Spinner
+
+from csl.cli.console import is_interrupt, new_console
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from csl.induction.config import InductionConfig
     from csl.induction.induce import Induced, Step
 
@@ -27,89 +30,95 @@ def induce(
     output_cfg: Annotated[Path | None, typer.Option(help="A CFG of valid outputs.")] = None,
     threads: Annotated[int, typer.Option(min=1, help="Threads; the result is the same for any number.")] = 1,
     resume: Annotated[bool, typer.Option(help="Go on with the run in the folder if it is the same.")] = True,
+    input_field: Annotated[str, typer.Option(help="JSON lines: the field with the input.")] = "input",
+    output_field: Annotated[str, typer.Option(help="JSON lines: the field with the output.")] = "output",
 ) -> None:
     """Induce a grammar that derives every example of TRAIN.
 
-    Writes grammar.txt, config.json and metrics.jsonl to the run folder. A run that was stopped goes on where it was
-    when the same command is given again.
+    Writes grammar.txt, config.json and metrics.jsonl to the run folder.
+
+    A run that was stopped goes on where it was when the command is given again.
     """
-    console = Console(highlight=False)
     from csl.data import read_examples
     from csl.grammar.notation import read_rules
     from csl.grammar.output_cfg import OutputCfg
     from csl.induction.auto import choose
-    from csl.induction.config import changed, parse_setting, read_config
+    from csl.induction.config import InductionConfig, changed, parse_setting, read_config
     from csl.induction.config import preset as find_preset
 
-    start = time.perf_counter()
-    examples = list(read_examples(train))
-    console.print(f"{train}: {len(examples):,} examples, {len(set(examples)):,} distinct")
+    console, start = new_console(), time.perf_counter()
+    given = read_config(config) if config else {}
+    given |= map(parse_setting, settings or [])
+    options = changed(InductionConfig() if preset == "auto" else find_preset(preset), given)
     rules = [rule for file in seeds or [] for rule in read_rules(file)]
+    cfg = OutputCfg.read(output_cfg) if output_cfg else None
+    examples = list(read_examples(train, source_field=input_field, target_field=output_field))
+    outputs = Counter(example.source for example in set(examples))
+    unclear = sum(count > 1 for count in outputs.values())
+    console.print(
+        f"{train}: {len(examples):,} examples, {outputs.total():,} distinct"
+        + (f", {unclear:,} input{'' if unclear == 1 else 's'} with more than one output" if unclear else "")
+    )
     about: dict[str, object] = {"train": str(train), "examples": len(examples)}
     if preset == "auto":
         choice = choose(examples)
-        options, rules = choice.config, [*rules, *choice.seeds]
+        options, rules = changed(choice.config, given), [*rules, *choice.seeds]
         about["reasons"] = choice.reasons
         for reason in choice.reasons:
-            console.print(f"[dim]auto:[/] {reason}", soft_wrap=True)
-    else:
-        options = find_preset(preset)
-    options = changed(options, read_config(config) if config else {})
-    options = changed(options, map(parse_setting, settings or []))
-    cfg = OutputCfg.read(output_cfg) if output_cfg else None
+            console.print(f"auto: {reason}", style="dim")
 
     with _Progress(console) as progress:
         from csl.experiment.run import induce_into
 
         induced = induce_into(
-            out, examples, options, seeds=rules, output_cfg=cfg, threads=threads, resume=resume, about=about,
-            say=lambda line: console.print(line, markup=False), progress=progress.update,
+            out, examples, options, seeds=list(dict.fromkeys(rules)), output_cfg=cfg, threads=threads, resume=resume,
+            about=about, say=console.print, progress=progress.update,
         )  # fmt: skip
     if induced:
         _summary(console, induced, options, time.perf_counter() - start)
-        console.print(f"wrote {out / 'grammar.txt'}", markup=False)
+        console.print(f"wrote {out / 'grammar.txt'}")
 
 
 class _Progress:
-    """One live line at a terminal, one plain line a step otherwise."""
+    """One live line at a terminal, one plain line a step otherwise; Ctrl-C says how to go on."""
 
-    def __init__(self, console: Console) -> None:
+    def __init__(self, console: "Console") -> None:
         self._console = console
-        self._live = Live(Text("starting (the first run compiles for a while) …"), console=console, transient=True)
+        self._line = Spinner("dots", "starting (the first run compiles for a while) …")
+        self._live = Live(self._line, console=console, transient=True)
 
     def __enter__(self) -> "_Progress":
         if self._console.is_terminal:
             self._live.start()
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
         self._live.stop()
+        if is_interrupt(error):
+            new_console(stderr=True).print("stopped; the same command goes on from the last step")
+            raise typer.Exit(130)
 
     def update(self, step: "Step", seconds: float) -> None:
-        line = (
-            f"partition {step.partition}/{step.partitions} step {step.step}: {step.rules:,} rules, "
-            f"objective {step.objective:,.0f}, {step.candidates:,} candidates, {step.actions:,} actions, "
-            f"{seconds:.2f} s"
-        )
+        found = f"{step.rules:,} rules, objective {step.objective:,.0f}, {step.candidates:,} candidates"
+        place = f"partition {step.partition}/{step.partitions} step {step.step}"
         if self._console.is_terminal:
-            self._live.update(Text(line))
+            self._line.update(text=f"{place.removeprefix('partition 1/1 ')}: {found}, {seconds:.1f} s")
         else:
-            self._console.print(line, soft_wrap=True)
+            self._console.print(f"{place}: {found}, {step.actions:,} actions, {seconds:.2f} s")
 
 
-def _summary(console: Console, induced: "Induced", config: "InductionConfig", seconds: float) -> None:
+def _summary(console: "Console", induced: "Induced", config: "InductionConfig", seconds: float) -> None:
     """Say what was found: sizes, rules by arity, and the rules that save most."""
     arities = [rule.arity for rule in induced.grammar]
     by_arity = ", ".join(f"{arities.count(k):,} with {k}" for k in sorted(set(arities)))
     console.print(
-        f"[bold]{len(induced.grammar):,} rules[/] ({by_arity} nonterminals) derive every example; "
+        f"{len(induced.grammar):,} rules ({by_arity} nonterminals) derive every example; "
         f"objective {induced.size_before:,.0f} → {induced.objective:,.0f}; {seconds:.1f} s",
-        soft_wrap=True,
+        style="bold",
     )
+    if not any(arities):
+        console.print("No rule that other examples could share saves anything: the grammar derives nothing new.")
     savings = induced.savings(config)
-    table = Table("saves", "examples", "rule", title="The rules that save most", title_justify="left", box=None)
-    for column in table.columns[:2]:
-        column.justify = "right"
+    console.print(f"The rules that save most:\n{'saves':>12}  {'examples':>8}  rule")
     for rule in sorted(savings, key=lambda rule: -savings[rule])[:10]:
-        table.add_row(f"{savings[rule]:,.0f}", f"{induced.uses[rule]:,}", Text(str(rule)))
-    console.print(table)
+        console.print(f"{savings[rule]:12,.0f}  {induced.uses[rule]:8,}  {rule}")

@@ -52,6 +52,14 @@ def _open_partial(path: Path, partial: Path) -> BinaryIO:
         raise InputError(f"cannot be written: {error.strerror}", path) from error
 
 
+def make_folder(folder: Path | str) -> None:
+    """Make a folder, and those above it, unless it is there."""
+    try:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot be made a folder to write to: {error.strerror}", folder) from error
+
+
 def write_bytes(path: Path | str, content: bytes) -> None:
     """Write a whole binary file atomically."""
     path = Path(path)

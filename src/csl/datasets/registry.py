@@ -7,7 +7,6 @@ original files or None, split) to a `Task`.
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from csl import __version__
 from csl.data import write_examples
 from csl.data.files import write_json
 from csl.datasets.task import Task
-from csl.errors import InputError
+from csl.errors import InputError, nearest
 from csl.grammar.notation import write_grammar
 
 FILES = ("train.tsv", "dev.tsv", "test.tsv", "seeds.txt", "output.cfg")
@@ -44,7 +43,7 @@ class DataSet:
     def prepare(self, source: Path | None, split: str) -> Task:
         """Make a task of the original files in the folder `source`."""
         if split not in self.splits:
-            raise InputError(f"{self.name} has no split {split!r}; {_nearest(split, self.splits)}")
+            raise InputError(f"{self.name} has no split {split!r}; {nearest(split, self.splits)}")
         if source is None and split not in self.generated:
             raise InputError(
                 f"{self.name}, split {split}, is made from original files: name their folder with --source; "
@@ -121,13 +120,8 @@ DATA_SETS = {
 def data_set(name: str) -> DataSet:
     """Look a data set up; an unknown name is an error that says which known one is nearest."""
     if name not in DATA_SETS:
-        raise InputError(f"unknown data set {name!r}; {_nearest(name, tuple(DATA_SETS))}")
+        raise InputError(f"unknown data set {name!r}; {nearest(name, tuple(DATA_SETS))}")
     return DATA_SETS[name]
-
-
-def _nearest(word: str, known: tuple[str, ...]) -> str:
-    match = get_close_matches(word, known, n=1, cutoff=0.5)
-    return f"did you mean {match[0]!r}?" if match else f"known are {', '.join(known)}"
 
 
 def write_task(task: Task, folder: Path, **card: Any) -> dict[str, Any]:

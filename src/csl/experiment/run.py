@@ -20,22 +20,15 @@ import numpy as np
 
 from csl import __version__
 from csl.data import Example
-from csl.data.files import read_lines, write_bytes, write_json, write_text
+from csl.data.files import make_folder, read_lines, write_bytes, write_json, write_text
 from csl.errors import InputError
 from csl.grammar import Rule, write_grammar
+from csl.grammar.notation import grammar_file
 from csl.grammar.output_cfg import OutputCfg
 from csl.induction.config import InductionConfig
 from csl.induction.induce import Induced, State, Step, induce
 
-
-def grammar_file(path: Path | str) -> Path:
-    """Return the grammar file of a run folder, or the file itself."""
-    path = Path(path)
-    if not path.is_dir():
-        return path
-    if not (path / "grammar.txt").exists():
-        raise InputError("no grammar.txt in this folder; has `csl induce` finished?", path)
-    return path / "grammar.txt"
+__all__ = ["FileCheckpoint", "fingerprint", "grammar_file", "induce_into"]
 
 
 def fingerprint(
@@ -102,6 +95,7 @@ def induce_into(
     A folder that holds the same run is continued (unless `resume` is off), one that holds another run is refused.
     `say` hears what is done with the folder, `progress` each step with the seconds it took.
     """
+    make_folder(folder)
     mark = fingerprint(examples, config, seeds, output_cfg)
     checkpoint = FileCheckpoint(folder / "checkpoint.npz", mark)
     if resume and (folder / "config.json").exists():
@@ -115,6 +109,11 @@ def induce_into(
     else:
         for name in ("grammar.txt", "metrics.jsonl", "checkpoint.npz", "seeds.txt", "output.cfg"):
             (folder / name).unlink(missing_ok=True)
+    if output_cfg:
+        outputs = {example.target for example in examples}
+        invalid = sum(not output_cfg.accepts(output) for output in outputs)
+        if invalid:
+            say(f"the output CFG does not accept {invalid:,} of the {len(outputs):,} distinct outputs")
     write_json(
         folder / "config.json",
         {"csl": __version__, "fingerprint": mark, "induction": config.model_dump(), **(about or {})},

@@ -107,9 +107,19 @@ def read_rules(path: Path | str) -> Iterator[Rule]:
     return (rule for _, rule in numbered_rules(path))
 
 
+def grammar_file(path: Path | str) -> Path:
+    """Return the grammar file of a run folder, or the file itself."""
+    path = Path(path)
+    if not path.is_dir():
+        return path
+    if not (path / "grammar.txt").exists():
+        raise InputError("no grammar.txt in this folder; has `csl induce` finished?", path)
+    return path / "grammar.txt"
+
+
 def read_grammar(path: Path | str) -> Grammar:
-    """Read a grammar file."""
-    return Grammar(read_rules(path))
+    """Read a grammar file, or the grammar of a run folder."""
+    return Grammar(read_rules(grammar_file(path)))
 
 
 def write_grammar(path: Path | str, rules: Iterable[Rule]) -> None:

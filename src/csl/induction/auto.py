@@ -55,16 +55,21 @@ def choose(examples: Sequence[Example]) -> Choice:
                 f"{len(distinct):,} distinct examples: in {config.partitions} partitions, the shortest first"
             )
     else:
-        name = "cogs" if generated else "smcalflow"
-        config = PRESETS[name]
-        reasons.append(f"few outputs repeat a stretch in a row ({in_a_row:.0%}): the weights of preset {name}")
+        config = PRESETS["cogs" if generated else "smcalflow"]
+        reasons.append(
+            f"{in_a_row:.0%} of the outputs repeat a stretch in a row, {copying:.0%} of the examples copy a token: "
+            "the weights of preset cogs"
+            if generated
+            else "for written inputs the weights of preset smcalflow"
+        )
     config = config.model_copy(update={"repeated_target": repeats > REPEATS})
     reasons.append(
         f"{repeats:.1%} of the outputs repeat what the input says once: repeated target nonterminals "
         f"{'allowed' if config.repeated_target else 'not allowed'}"
     )
     seeds = sorted(set().union(*copies)) if copying > SHARED else []
-    reasons.append(f"{copying:.0%} of the examples have a token on both sides: {len(seeds)} identity seed rules")
+    rules = f"{len(seeds)} identity seed rule{'' if len(seeds) == 1 else 's'}"
+    reasons.append(f"{copying:.0%} of the examples have a token on both sides: {rules}")
     return Choice(config, tuple(Rule((token,), (token,)) for token in seeds), tuple(reasons))
 
 

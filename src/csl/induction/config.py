@@ -1,6 +1,5 @@
 """The options of grammar induction and their presets (paper, table "Hyperparameters for grammar induction")."""
 
-import difflib
 import tomllib
 from collections.abc import Iterable
 from pathlib import Path
@@ -9,7 +8,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from csl.data.files import read_lines
-from csl.errors import InputError
+from csl.errors import InputError, nearest
 
 
 class InductionConfig(BaseModel):
@@ -50,7 +49,7 @@ PRESETS = {
 def preset(name: str) -> InductionConfig:
     """Return a preset by name."""
     if name not in PRESETS:
-        raise InputError(f"no preset {name!r}; {_nearest(name, PRESETS)}")
+        raise InputError(f"no preset {name!r}; {nearest(name, PRESETS)}")
     return PRESETS[name]
 
 
@@ -60,9 +59,13 @@ def read_config(path: Path | str) -> dict[str, object]:
         values = tomllib.loads("\n".join(line for _, line in read_lines(path)))
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"not valid TOML: {error}", path) from error
-    section = values.get("induction", values)
+    section = values.pop("induction", None)
+    if section is None:
+        section, values = values, {}
     if not isinstance(section, dict):
         raise InputError("`induction` is not a table", path)
+    if stray := [key for key, value in values.items() if not isinstance(value, dict)]:
+        raise InputError(f"{stray[0]!r} stands outside the table [induction]; move it below that line", path)
     changed(InductionConfig(), section, path)
     return section
 
@@ -82,15 +85,9 @@ def changed(
     new = dict(values)
     for key in new:
         if key not in InductionConfig.model_fields:
-            raise InputError(f"no option {key!r}; {_nearest(key, InductionConfig.model_fields)}", path)
+            raise InputError(f"no option {key!r}; {nearest(key, InductionConfig.model_fields)}", path)
     try:
         return InductionConfig.model_validate(config.model_dump() | new)
     except ValidationError as error:
         first = error.errors()[0]
         raise InputError(f"{first['loc'][0]} = {first['input']!r}: {first['msg'].lower()}", path) from error
-
-
-def _nearest(name: str, known: Iterable[str]) -> str:
-    names = list(known)
-    close = difflib.get_close_matches(name, names, n=1)
-    return f"did you mean {close[0]!r}?" if close else f"known are {', '.join(names)}"
