@@ -160,7 +160,6 @@ def test_a_config_that_is_none_is_refused(tmp_path: Path) -> None:
     assert (tmp_path / "config.json").read_text("utf-8") == '{"colour": 3}'
 
 
-@pytest.mark.xfail(strict=True, reason="NotADirectoryError instead of an InputError", raises=NotADirectoryError)
 def test_a_folder_that_is_a_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "run").write_text("text", "utf-8")
     with pytest.raises(InputError):

@@ -269,6 +269,16 @@ def test_a_seed_that_changes_nothing_does_not_keep_the_search_going() -> None:
     assert steps[-1].actions == 0
 
 
+@pytest.mark.xfail(strict=True, reason="the search loses examples", raises=AssertionError)
+@pytest.mark.parametrize("max_units", [0, 1, 2])
+def test_a_seed_with_a_lone_source_loses_no_example(max_units: int) -> None:
+    """Each pair follows from the one before, but from the first only by more units than may stand in a row."""
+    examples = [Example.of("a", "A" + " x" * k) for k in range(max_units + 2)]
+    config = InductionConfig(max_units=max_units)
+    grammar = induce(examples, config, seeds=parse_grammar(["NT_1 ### NT_1 x"])).grammar
+    assert Deriver(grammar, max_units).derivable(examples).all()
+
+
 def test_one_nonterminal_at_most(commands: list[Example]) -> None:
     grammar = induce(commands, InductionConfig(max_nonterminals=1)).grammar
     assert grammar.max_arity == 1

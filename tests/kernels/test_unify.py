@@ -62,6 +62,7 @@ def families(draw: st.DrawFn) -> list[Rule]:
 @settings(deadline=None, max_examples=300)
 @given(families())
 @example([parse_rule("NT_1 a ### NT_1 A NT_1"), parse_rule("NT_1 a a ### NT_1 A NT_1 A NT_1 A NT_1")])
+@example([parse_rule("NT_1 a b ### NT_1 A NT_1"), parse_rule("NT_1 a ### NT_1 A")])
 @example([parse_rule("NT_1 ### NT_1 A"), parse_rule("a b ### A B A"), parse_rule("a NT_1 ### A NT_1 A")])
 def test_the_kernel_finds_what_the_twin_finds(rules: list[Rule]) -> None:
     assert found(rules) == twin(rules)
