@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from csl.data import Example
+from csl.errors import InputError
 from csl.grammar import Rule
 from csl.induction.config import PRESETS, InductionConfig
 
@@ -30,6 +31,8 @@ class Choice:
 def choose(examples: Sequence[Example]) -> Choice:
     """Look at the examples and choose options and identity seeds."""
     distinct = list(dict.fromkeys(examples))
+    if not distinct:
+        raise InputError("no examples to induce a grammar from")
     words = Counter(token for example in distinct for token in set(example.source))
     rare = sum(any(words[token] == 1 for token in example.source) for example in distinct) / len(distinct)
     copies = [{t for t in set(e.source) & set(e.target) if any(map(str.isalnum, t))} for e in distinct]

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from csl.data import Example
+from csl.errors import InputError
 from csl.grammar import Grammar, Rule
 from csl.grammar.output_cfg import OutputCfg
 from csl.grammar.store import RuleStore
@@ -90,6 +91,7 @@ def induce(
     some categories in place of the nonterminals, are added. The result does not depend on the number of threads, nor
     on whether the search was interrupted and went on from a checkpoint.
     """
+    _check(examples)
     weights = Counter(examples)
     ordered = sorted(weights, key=lambda e: (len(e.source_text), e.source_text, e.target_text))
     vocabulary, store, pool = Vocabulary(), RuleStore(), Threads(threads)
@@ -103,7 +105,8 @@ def induce(
     state = checkpoint.load() if checkpoint else None
     if state:
         search.add(store.add(state.values, state.begin, state.middle), ids[:0])
-    for partition, part in enumerate(np.array_split(ids, min(config.partitions, len(ids)))):
+    partitions = np.array_split(ids, min(config.partitions, len(ids)))
+    for partition, part in enumerate(partitions):
         done = 0
         if state and partition <= state.partition:
             search.add(part[:0], part)
@@ -119,12 +122,21 @@ def induce(
                 checkpoint.save(State(partition, step, finished, *store.select(search.rules)))
             if progress:
                 rules, total = len(search.rules), search.total() / UNIT
-                progress(Step(partition + 1, config.partitions, step, rules, total, search.candidates, actions))
+                progress(Step(partition + 1, len(partitions), step, rules, total, search.candidates, actions))
             if actions == 0:
                 break
     search.remove_derivable()
+    search.keep_examples()
     uses = search.prune()
     return _result(search, uses, vocabulary, float(objective.sizes()[ids].sum()) / UNIT)
+
+
+def _check(examples: Sequence[Example]) -> None:
+    if not examples:
+        raise InputError("no examples to induce a grammar from")
+    for k, example in enumerate(examples, start=1):
+        if not example.source or not example.target:
+            raise InputError(f"example {k} has an empty side")
 
 
 def _filter(cfg: OutputCfg, vocabulary: Vocabulary) -> Filter:

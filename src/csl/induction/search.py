@@ -92,16 +92,25 @@ class Search:
         rules = self._removable()
         self._remove(self._costliest(rules, self.objective.costs(rules)[rules]))
 
+    def keep_examples(self) -> None:
+        """Put back the examples that are not derivable, as rules.
+
+        There are none, unless seeds have lone nonterminals as sources: derivability is then not transitive, since only
+        `max_units` of those may be applied in a row.
+        """
+        _, offsets = self._derive(self._chart(), self.examples, np.full(len(self.examples), -1, np.int32))
+        self._alive[self.examples[np.diff(offsets) == 0]] = True
+
     def prune(self) -> dict[int, int]:
         """Remove the rules that no example needs, the costliest first; return how many examples use each rule left.
+
+        Every example must be derivable.
 
         One derivation an example is kept. Rule r can go when every example whose derivation uses it has another one
         without it. Since the grammar only shrinks, a rule once found needed stays needed.
         """
         chart = self._chart()
         derivations = self._rules_used(chart, self.examples, np.full(len(self.examples), -1, np.int32))
-        if not all(map(len, derivations)):
-            raise AssertionError("the search lost an example")
         users: dict[int, set[int]] = {int(r): set() for r in self.rules}
         for example, derivation in enumerate(derivations):
             for r in derivation:
@@ -187,7 +196,7 @@ class Search:
         found = [self._pairs, self._unify(new, rules), self._unify(old, new)]
         self._cover_store()
         pairs = np.concatenate(found)
-        self._pairs = pairs[self._valid[pairs[:, 2]]]
+        self._pairs = pairs[self._valid[pairs[:, 2]] & (pairs[:, 2] != pairs[:, 0])]
         self._paired[rules] = True
 
     def _unify(self, rules: Ids, partners: Ids) -> Ids:

@@ -14,11 +14,15 @@ class Threads:
         self.number = number
         self._pool = ThreadPoolExecutor(number) if number > 1 else None
 
-    def chunks(self, function: Callable[[Any], Any], items: Any) -> list[Any]:
-        """Apply the function to stretches of `items`; return the results in order."""
-        if self._pool is None or len(items) < 2 * self.number:
+    def chunks(self, function: Callable[[Any], Any], items: Any, parts: int = 0) -> list[Any]:
+        """Apply the function to stretches of `items`; return the results in order.
+
+        `parts` fixes the number of stretches, for results that depend on it, such as sums of floats.
+        """
+        if not parts and (self._pool is None or len(items) < 2 * self.number):
             return [function(items)]
-        return list(self._pool.map(function, np.array_split(items, 4 * self.number)))
+        stretches = np.array_split(items, parts or 4 * self.number)
+        return list(map(function, stretches) if self._pool is None else self._pool.map(function, stretches))
 
     def map(self, function: Callable[[Any], Any], items: Any) -> Any:
         """Like `chunks`, for functions that give one result an item: the results as one array."""

@@ -1,4 +1,4 @@
-"""The options of fitting and their presets (paper, "Hyperparameters"; what it leaves out follows the published runs)."""
+"""The options of fitting and their presets (paper, "Hyperparameters"; the rest as in the published runs)."""
 
 from typing import Annotated, Literal
 

@@ -17,6 +17,7 @@ from csl.grammar.store import RuleStore
 from csl.grammar.vocabulary import Ragged, Vocabulary
 from csl.kernels import source_chart
 from csl.kernels.derive import build_trie, derive_rules
+from csl.kernels.intersection import with_outputs
 from csl.kernels.threads import Threads
 from csl.parsing.derivation import Derivation
 from csl.parsing.forest import Forest
@@ -103,22 +104,31 @@ class Deriver:
 
         return Threads(threads).map(part_of, np.arange(len(sources)))
 
+    def forests(self, sources: Sequence[Sequence[str]], limit: int = MAX_APPLICATIONS) -> source_chart.Forests:
+        """Build the packed forests of inputs, as arrays."""
+        return source_chart.forests(self._trie, self.max_units, limit, *self._encode(sources))
+
+    def pair_forests(self, examples: Sequence[Example], limit: int = MAX_APPLICATIONS) -> source_chart.Forests:
+        """Build the packed forests of all derivations of pairs, as arrays."""
+        inputs = self.forests([example.source for example in examples], limit)
+        return with_outputs(inputs, *self._arrays, *self._encode(example.target for example in examples))
+
     def forest(self, source: Sequence[str], limit: int = MAX_APPLICATIONS) -> Forest:
         """Build the packed forest of an input; it has no vertices if the input is not covered."""
-        arrays = source_chart.forests(self._trie, self.max_units, limit, *self._encode([source]))
+        arrays = self.forests([source], limit)
         if arrays.status[0] == source_chart.TOO_MANY:
             raise AmbiguityError(
                 f"the input allows more than {limit:,} rule applications; look at a part of it, or give the output too"
             )
-        return Forest(arrays, self.rules)
+        return Forest.from_arrays(arrays, self.rules)
 
     def analyses(self, source: Sequence[str], limit: int = 10) -> list[Derivation]:
         """Give up to `limit` derivations of an input: one for each output, then others; in each, fewest rules first."""
         forest = self.forest(source)
-        chosen = forest.shortest(limit, distinct=True)
+        chosen = [ranked.derivation for ranked in forest.best(limit, distinct=True)]
         if len(chosen) < limit:
             have = {tuple(derivation.rules()) for derivation in chosen}
-            others = forest.shortest(limit + len(chosen), distinct=False)
+            others = (ranked.derivation for ranked in forest.best(limit + len(chosen), distinct=False))
             chosen += [other for other in others if tuple(other.rules()) not in have]
         return chosen[:limit]
 

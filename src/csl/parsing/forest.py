@@ -1,6 +1,7 @@
-"""What a packed forest says: how many derivations there are, and the shortest of them.
+"""What a packed forest says: how many derivations there are, and the best of them.
 
-The k shortest derivations are found bottom-up (Huang & Chiang 2005, algorithm 2): each vertex keeps its k best, drawn
+Each application has a cost: 1, so that the best derivation is the shortest, or what a model says. The k cheapest
+derivations are found bottom-up (Huang & Chiang 2005, algorithm 2): each vertex keeps its k best, drawn
 from a heap of combinations of its children's. If outputs must be distinct, each vertex keeps one derivation for each
 output. That loses nothing: two outputs of a child always give two outputs of the parent. With a applications it costs
 O(a + v k log k) for v vertices.
@@ -16,66 +17,76 @@ from csl.kernels.source_chart import Forests
 from csl.parsing.derivation import Derivation, expanded
 
 
-class _Ranked(NamedTuple):
-    size: int
+class Ranked(NamedTuple):
+    """A derivation with its cost and its output."""
+
+    cost: float
     target: tuple[str, ...]
     derivation: Derivation
+
+
+Application = tuple[float, int, list[int]]
+"""Its cost, its rule, and the vertices of its children."""
 
 
 class Forest:
     """All derivations of one input. The goal is vertex 0, and children have higher numbers than their parents."""
 
-    def __init__(self, arrays: Forests, rules: Sequence[Rule]) -> None:
+    def __init__(self, vertices: list[list[Application]], rules: Sequence[Rule]) -> None:
+        self.vertices = vertices
         self._rules = rules
+
+    @classmethod
+    def from_arrays(cls, arrays: Forests, rules: Sequence[Rule]) -> "Forest":
+        """Take the one forest in `arrays`, with a cost of 1 for each application."""
         children, arguments = arrays.children.tolist(), arrays.arguments.tolist()
-        edges = [
-            (rule, children[begin:stop])
+        edges: list[Application] = [
+            (1, rule, children[begin:stop])
             for rule, (begin, stop) in zip(arrays.rules.tolist(), pairwise(arguments), strict=True)
         ]
-        offsets = arrays.applications.tolist()
-        self.vertices = [edges[begin:stop] for begin, stop in pairwise(offsets)]
+        return cls([edges[begin:stop] for begin, stop in pairwise(arrays.applications.tolist())], rules)
 
     def count(self) -> int:
         """Count the derivations, exactly."""
         counts = [0] * len(self.vertices)
         for v in reversed(range(len(self.vertices))):
-            for _, children in self.vertices[v]:
+            for _, _, children in self.vertices[v]:
                 product = 1
                 for child in children:
                     product *= counts[child]
                 counts[v] += product
         return counts[0] if counts else 0
 
-    def shortest(self, limit: int, distinct: bool) -> list[Derivation]:
-        """Give the derivations with fewest rules, at most `limit`; if `distinct`, one for each output."""
-        best: list[list[_Ranked]] = [[] for _ in self.vertices]
+    def best(self, limit: int, distinct: bool) -> list[Ranked]:
+        """Give the cheapest derivations, at most `limit`; if `distinct`, one for each output."""
+        best: list[list[Ranked]] = [[] for _ in self.vertices]
         for v in reversed(range(len(self.vertices))):
             best[v] = self._best_of(v, best, limit, distinct)
-        return [ranked.derivation for ranked in best[0]] if best else []
+        return best[0] if best else []
 
-    def _best_of(self, v: int, best: list[list[_Ranked]], limit: int, distinct: bool) -> list[_Ranked]:
+    def _best_of(self, v: int, best: list[list[Ranked]], limit: int, distinct: bool) -> list[Ranked]:
         edges = self.vertices[v]
         heap = [
-            (1 + sum(best[child][0].size for child in children), a, (0,) * len(children))
-            for a, (_, children) in enumerate(edges)
+            (cost + sum(best[child][0].cost for child in children), a, (0,) * len(children))
+            for a, (cost, _, children) in enumerate(edges)
         ]
         heapq.heapify(heap)
-        found: list[_Ranked] = []
+        found: list[Ranked] = []
         seen = set()
         while heap and len(found) < limit:
-            size, a, ranks = heapq.heappop(heap)
-            rule, children = edges[a]
+            cost, a, ranks = heapq.heappop(heap)
+            _, rule, children = edges[a]
             parts = [best[child][rank] for child, rank in zip(children, ranks, strict=True)]
             target = expanded(self._rules[rule].target, [part.target for part in parts])
             if not distinct or target not in seen:
                 seen.add(target)
                 derivation = Derivation(self._rules[rule], tuple(part.derivation for part in parts))
-                found.append(_Ranked(size, target, derivation))
+                found.append(Ranked(cost, target, derivation))
             # each combination has one predecessor: the one with its last rank that is not 0 made smaller
             last = max((t for t, rank in enumerate(ranks) if rank), default=0)
             for t in range(last, len(ranks)):
                 options, rank = best[children[t]], ranks[t] + 1
                 if rank < len(options):
-                    larger = size - parts[t].size + options[rank].size
+                    larger = cost - parts[t].cost + options[rank].cost
                     heapq.heappush(heap, (larger, a, (*ranks[:t], rank, *ranks[t + 1 :])))
         return found

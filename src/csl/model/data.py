@@ -1,0 +1,65 @@
+"""Training pairs as forests, and the sums over them that fitting needs.
+
+Sums are taken over a fixed number of parts, so that they do not depend on the number of threads.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from csl.data import Example
+from csl.grammar import Grammar
+from csl.kernels.inside import expectations, log_inside
+from csl.kernels.source_chart import COVERED, Forests
+from csl.kernels.threads import Threads
+from csl.model.model import LIMIT, FloatArray, context_starts, softmax
+from csl.parsing.deriver import Deriver
+
+PARTS = 8  # of a sum, whatever the number of threads
+
+
+@dataclass(frozen=True)
+class ForestData:
+    """Distinct pairs that a grammar derives: their forests, and how often each occurs."""
+
+    forests: Forests
+    copies: FloatArray
+    contexts: npt.NDArray[np.int64]
+    threads: Threads
+
+    def expectations(
+        self, places: npt.NDArray[np.int64], copies: FloatArray, context: FloatArray, rule: FloatArray
+    ) -> tuple[float, FloatArray, FloatArray]:
+        """Sum log p(x, y) over pairs, each `copies` times; return the sum and its gradients by both probabilities."""
+        parts = self.threads.chunks(
+            lambda part: expectations(self.forests, places[part], copies[part], context, rule, self.contexts),
+            np.arange(len(places)),
+            parts=PARTS,
+        )
+        return sum(p[0] for p in parts), sum(p[1] for p in parts), sum(p[2] for p in parts)
+
+    def mean(self, theta_context: FloatArray, theta_rule: FloatArray) -> float:
+        """Return the mean log p(x, y)."""
+        rule = np.ascontiguousarray(softmax(theta_rule).T)
+        values = log_inside(self.forests, np.arange(len(self.copies)), softmax(theta_context), rule, self.contexts)
+        return float(values @ self.copies / self.copies.sum())
+
+
+def build(
+    grammar: Grammar, examples: Sequence[Example], max_units: int, threads: Threads
+) -> tuple[ForestData, list[Example]]:
+    """Build the forests of distinct pairs; return them and the pairs that have none."""
+    counts = Counter(examples)
+    distinct = list(counts)
+    forests = Deriver(grammar, max_units).pair_forests(distinct, LIMIT)
+    derived = forests.status == COVERED
+    places = np.flatnonzero(derived)
+    # a pair without derivations has no vertices: leaving it out moves nothing
+    vertices = np.concatenate([forests.vertices[places], forests.vertices[-1:]])
+    kept = forests._replace(status=forests.status[places], vertices=vertices)
+    copies = np.array([counts[distinct[k]] for k in places], np.float64)
+    left_out = [example for example, good in zip(distinct, derived, strict=True) if not good]
+    return ForestData(kept, copies, context_starts(grammar), threads), left_out

@@ -1,0 +1,175 @@
+"""The generative model p(x, y) over derivations, and its use as a parser.
+
+p(z) is the product of p(r | r_p, i) over the rule applications of z (paper, Eq. "derivation_prob"), with
+p(r | r_p, i) = Σ_s p(r | s) p(s | r_p, i) (Eq. "rule"). The context (r_p, i) is nonterminal i of rule r_p; at the
+top of a derivation it is the root. Both factors are softmax of parameters θ.
+
+With an output CFG, parsing looks only at derivations with a typing from its start symbol: the best valid output.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from csl.data import Example
+from csl.grammar import Grammar
+from csl.grammar.output_cfg import ROOT, OutputCfg
+from csl.kernels.inside import log_inside, viterbi
+from csl.kernels.intersection import Typings, with_types
+from csl.kernels.source_chart import Forests
+from csl.kernels.threads import Threads
+from csl.parsing.derivation import Derivation
+from csl.parsing.deriver import Deriver
+from csl.parsing.forest import Application, Forest
+
+FloatArray = npt.NDArray[np.float64]
+LIMIT = 2_000_000  # rule applications in the forest of an input; beyond that the model abstains
+CHUNK = 64  # inputs whose forests are in memory at once
+
+
+@dataclass(frozen=True)
+class Parse:
+    """An output with its best derivation and the log probability of that."""
+
+    target: tuple[str, ...]
+    derivation: Derivation
+    log_prob: float
+
+    @property
+    def text(self) -> str:
+        """The output as one string."""
+        return " ".join(self.target)
+
+
+def context_starts(grammar: Grammar) -> npt.NDArray[np.int64]:
+    """Give the first context of each rule, one for each of its nonterminals, and their number; the root is 0."""
+    return 1 + np.concatenate([[0], np.cumsum([rule.arity for rule in grammar], dtype=np.int64)])
+
+
+def softmax(theta: FloatArray) -> FloatArray:
+    """Normalise along the last axis."""
+    e = np.exp(theta - theta.max(axis=-1, keepdims=True))
+    return e / e.sum(axis=-1, keepdims=True)
+
+
+class Model:
+    """A grammar with parameters: θ[context, state] and θ[state, rule]."""
+
+    def __init__(
+        self,
+        grammar: Grammar,
+        theta_context: FloatArray,
+        theta_rule: FloatArray,
+        output_cfg: OutputCfg | None = None,
+        max_units: int = 1,
+    ) -> None:
+        self.grammar, self.output_cfg, self.max_units = grammar, output_cfg, max_units
+        self.theta_context, self.theta_rule = theta_context, theta_rule
+        self.deriver = Deriver(grammar, max_units)
+        self._contexts = context_starts(grammar)
+        states = (self._contexts[-1], theta_rule.shape[0])
+        if theta_context.shape != states or theta_rule.shape != (states[1], len(grammar)):
+            raise ValueError("the parameters do not fit the grammar")
+
+    @cached_property
+    def _p(self) -> tuple[FloatArray, FloatArray]:
+        """p(s | context), and p(r | s) by rule."""
+        return softmax(self.theta_context), np.ascontiguousarray(softmax(self.theta_rule).T)
+
+    @cached_property
+    def log_p(self) -> FloatArray:
+        """Log p(r | context), contexts by rules."""
+        context, rule = self._p
+        with np.errstate(divide="ignore"):
+            return np.log(context @ rule.T)
+
+    @cached_property
+    def _typings(self) -> Typings | None:
+        """The typings of all rules, as arrays."""
+        if self.output_cfg is None:
+            return None
+        number = {name: k for k, name in enumerate(self.output_cfg.categories)}
+        rows = [[(t.category, *t.children) for t in self.output_cfg.typings(rule.target)] for rule in self.grammar]
+        table = np.full((sum(map(len, rows)), 1 + max(1, self.grammar.max_arity)), -1, np.int32)
+        for k, row in enumerate(row for group in rows for row in group):
+            table[k, : len(row)] = [number[name] for name in row]
+        offsets = np.concatenate([[0], np.cumsum([len(group) for group in rows], dtype=np.int64)])
+        return Typings(offsets, table, number[ROOT.name], len(number))
+
+    def _forests(self, sources: Sequence[Sequence[str]]) -> Forests:
+        forests = self.deriver.forests(sources, LIMIT)
+        return forests if self._typings is None else with_types(forests, self._typings)
+
+    # parsing
+
+    def parse(self, source: str | Sequence[str]) -> Parse | None:
+        """Give the output of the best derivation of an input; None if the grammar does not cover it."""
+        return self.parse_all([_tokens(source)])[0]
+
+    def parse_all(self, sources: Sequence[Sequence[str]], threads: int = 1) -> list[Parse | None]:
+        """Parse many inputs."""
+        rules, typings = self.deriver.rules, self._typings  # computed before threads ask for it
+
+        def some(part: npt.NDArray[np.int64]) -> list[Parse | None]:
+            parses: list[Parse | None] = []
+            for chunk in np.array_split(part, max(1, len(part) // CHUNK)):
+                scores, used, offsets = viterbi(self._forests([sources[i] for i in chunk]), self.log_p, self._contexts)
+                for k, score in enumerate(scores):
+                    if math.isinf(score):
+                        parses.append(None)
+                        continue
+                    derivation = Derivation.from_rules(rules[r] for r in used[offsets[k] : offsets[k + 1]])
+                    parses.append(Parse(derivation.example.target, derivation, float(score)))
+            return parses
+
+        assert typings is self._typings
+        return [parse for part in Threads(threads).chunks(some, np.arange(len(sources))) for parse in part]
+
+    def parse_best(self, source: str | Sequence[str], k: int) -> list[Parse]:
+        """Give the k outputs whose best derivations are the most probable."""
+        found = self._in_context(self._forests([_tokens(source)])).best(k, distinct=True)
+        return [Parse(ranked.target, ranked.derivation, -ranked.cost) for ranked in found]
+
+    def _in_context(self, arrays: Forests) -> Forest:
+        """Split the vertices of a forest by the context they are used in: each application then has a probability."""
+        children, arguments = arrays.children.tolist(), arrays.arguments.tolist()
+        applications, rules = arrays.applications.tolist(), arrays.rules.tolist()
+        wanted = [{0}] + [set[int]() for _ in applications[1:-1]] if len(applications) > 1 else []
+        for v in range(len(wanted)):  # parents first: when v is reached, all its contexts are known
+            for a in range(applications[v], applications[v + 1]):
+                for i, p in enumerate(range(arguments[a], arguments[a + 1])):
+                    wanted[children[p]].add(int(self._contexts[rules[a]]) + i)
+        number = {key: n for n, key in enumerate((v, c) for v, contexts in enumerate(wanted) for c in sorted(contexts))}
+        vertices: list[list[Application]] = []
+        for v, c in number:
+            vertices.append([])
+            for a in range(applications[v], applications[v + 1]):
+                inner = int(self._contexts[rules[a]])
+                args = [number[children[p], inner + i] for i, p in enumerate(range(arguments[a], arguments[a + 1]))]
+                vertices[-1].append((-float(self.log_p[c, rules[a]]), rules[a], args))
+        return Forest(vertices, self.deriver.rules)
+
+    # probabilities
+
+    def log_prob(self, source: str | Sequence[str], target: str | Sequence[str]) -> float:
+        """Log p(x, y), summed over all derivations of the pair; −inf if there is none."""
+        return float(self.log_probs([Example(_tokens(source), _tokens(target))])[0])
+
+    def log_probs(self, examples: Sequence[Example]) -> FloatArray:
+        """Log p(x, y) of many pairs."""
+        return self._log_inside(self.deriver.pair_forests(examples, LIMIT))
+
+    def log_prob_inputs(self, sources: Sequence[Sequence[str]]) -> FloatArray:
+        """Log p(x) of inputs, summed over all derivations to any output."""
+        return self._log_inside(self.deriver.forests(sources, LIMIT))
+
+    def _log_inside(self, forests: Forests) -> FloatArray:
+        return log_inside(forests, np.arange(len(forests.status)), *self._p, self._contexts)
+
+
+def _tokens(text: str | Sequence[str]) -> tuple[str, ...]:
+    return tuple(text.split() if isinstance(text, str) else text)
