@@ -1,20 +1,19 @@
 """Forests, the shortest derivations and derivability agree with a plain enumeration of derivations."""
 
-from collections.abc import Iterator
-from functools import cache
 from math import comb
 
-import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from csl.data import Example
 from csl.datasets.scan import commands, interpret
-from csl.grammar import Grammar, Nt, Rule, Symbol, parse_grammar
+from csl.grammar import Grammar, Rule, parse_grammar
 from csl.kernels import source_chart
 from csl.parsing.derivation import Derivation
 from csl.parsing.deriver import AmbiguityError, Deriver
+
+from .twins import Twin, grammars, inputs
 
 SCAN = """
 walk ### I_WALK
@@ -38,63 +37,6 @@ NT_1 thrice ### NT_1 NT_1 NT_1
 NT_1 and NT_2 ### NT_1 NT_2
 NT_1 after NT_2 ### NT_2 NT_1
 """.strip().splitlines()
-
-Trees = list[Derivation]
-
-
-class Twin:
-    """All derivations of an input, by trying every rule on every span."""
-
-    def __init__(self, rules: list[Rule], max_units: int, x: tuple[str, ...]) -> None:
-        self.rules, self.max_units, self.x = rules, max_units, x
-        self.count = cache(self.count)  # type: ignore[method-assign]
-        self.trees = cache(self.trees)  # type: ignore[method-assign]
-
-    def matches(self, source: tuple[Symbol, ...], i: int, j: int) -> Iterator[list[tuple[int, int]]]:
-        """The spans that the nonterminals of a source take in each of its matches with [i, j)."""
-        if not source:
-            if i == j:
-                yield []
-        elif isinstance(source[0], Nt):
-            for k in range(i + 1, j - len(source) + 2):
-                yield from ([(i, k), *rest] for rest in self.matches(source[1:], k, j))
-        elif i < j and self.x[i] == source[0]:
-            yield from self.matches(source[1:], i + 1, j)
-
-    def applications(self, i: int, j: int, units: int) -> Iterator[tuple[Rule, list[tuple[int, int, int]]]]:
-        for rule in self.rules:
-            if rule.source == (Nt(1),):
-                if units > 0:
-                    yield rule, [(i, j, units - 1)]
-            else:
-                for spans in self.matches(rule.source, i, j):
-                    yield rule, [(*span, self.max_units) for span in spans]
-
-    def count(self, i: int, j: int, units: int) -> int:
-        return sum(int(np.prod([self.count(*s) for s in spans])) for _, spans in self.applications(i, j, units))
-
-    def trees(self, i: int, j: int, units: int) -> Trees:
-        found: Trees = []
-        for rule, spans in self.applications(i, j, units):
-            parts: list[tuple[Derivation, ...]] = [()]
-            for span in spans:
-                parts = [(*part, tree) for part in parts for tree in self.trees(*span)]
-            found += [Derivation(rule, part) for part in parts]
-        return found
-
-
-@st.composite
-def rules(draw: st.DrawFn) -> Rule:
-    source = draw(st.lists(st.sampled_from(["a", "b", None, None]), min_size=1, max_size=3))
-    indices = [Nt(i + 1) for i in range(source.count(None))]
-    fresh = iter(indices)
-    alpha = tuple(next(fresh) if s is None else s for s in source)
-    extra = draw(st.lists(st.sampled_from(["A", "B", *indices]), max_size=2))
-    return Rule(alpha, tuple(draw(st.permutations([*indices, *extra]))) or ("A",))
-
-
-grammars = st.lists(rules(), min_size=1, max_size=6, unique=True).map(lambda r: [*r, *parse_grammar(["a ### A"])])
-inputs = st.lists(st.sampled_from("aab?"), min_size=1, max_size=5).map(tuple)
 
 
 def size(derivation: Derivation) -> int:
@@ -159,7 +101,7 @@ def test_vertices_come_before_their_children_and_each_is_used() -> None:
     grammar = parse_grammar(["a ### A", "NT_1 NT_2 ### NT_2 NT_1", "NT_1 ### x NT_1"])
     deriver = Deriver(grammar, max_units=1)
     for vertices in (deriver.forest("aaaa").vertices, deriver.forest("a").vertices):
-        children = [(v, child) for v, edges in enumerate(vertices) for _, kids in edges for child in kids]
+        children = [(v, child) for v, edges in enumerate(vertices) for _, _, kids in edges for child in kids]
         assert all(v < child for v, child in children)
         assert {0, *(child for _, child in children)} == set(range(len(vertices)))
 
@@ -177,7 +119,7 @@ def test_the_forests_of_a_batch_are_those_of_its_inputs() -> None:
             continue
         mine = [
             [
-                (found.rules[a], (found.children[found.arguments[a] : found.arguments[a + 1]] - first).tolist())
+                (1, found.rules[a], (found.children[found.arguments[a] : found.arguments[a + 1]] - first).tolist())
                 for a in range(found.applications[v], found.applications[v + 1])
             ]
             for v in range(first, stop)
