@@ -1,12 +1,15 @@
 """A plain twin of forests: all derivations of an input one by one; and small random grammars to compare the two on."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
+from itertools import product
 from math import prod
 
 from hypothesis import strategies as st
 
 from csl.grammar import Nt, Rule, Symbol, parse_grammar
+from csl.grammar.output_cfg import ROOT, OutputCfg, Production
+from csl.kernels.source_chart import Forests
 from csl.parsing.derivation import Derivation
 
 Trees = list[Derivation]
@@ -46,10 +49,7 @@ class Twin:
     def trees(self, i: int, j: int, units: int) -> Trees:
         found: Trees = []
         for rule, spans in self.applications(i, j, units):
-            parts: list[tuple[Derivation, ...]] = [()]
-            for span in spans:
-                parts = [(*part, tree) for part in parts for tree in self.trees(*span)]
-            found += [Derivation(rule, part) for part in parts]
+            found += [Derivation(rule, parts) for parts in product(*(self.trees(*span) for span in spans))]
         return found
 
 
@@ -65,3 +65,37 @@ def rules(draw: st.DrawFn) -> Rule:
 
 grammars = st.lists(rules(), min_size=1, max_size=6, unique=True).map(lambda r: [*r, *parse_grammar(["a ### A"])])
 inputs = st.lists(st.sampled_from("aab?"), min_size=1, max_size=5).map(tuple)
+
+
+def unpacked(forests: Forests, k: int, rules: Sequence[Rule]) -> Trees:
+    """All derivations in the forest of input k, as often as it holds them."""
+
+    @cache
+    def below(v: int) -> Trees:
+        found: Trees = []
+        for a in range(forests.applications[v], forests.applications[v + 1]):
+            children = forests.children[forests.arguments[a] : forests.arguments[a + 1]].tolist()
+            assert all(v < child < forests.vertices[k + 1] for child in children)
+            found += [Derivation(rules[forests.rules[a]], parts) for parts in product(*map(below, children))]
+        return found
+
+    first, stop = forests.vertices[k], forests.vertices[k + 1]
+    return below(int(first)) if first < stop else []
+
+
+PRODUCTIONS = [
+    "ROOT => ##X", "ROOT => ##X ##Y", "ROOT => A ##Y", "X => A", "X => B", "X => A ##X", "X => ##Y", "X => ##Y ##X",
+    "Y => B", "Y => A A", "Y => ##Y ##X", "Y => B ##X ##Y", "Z => A", "X => ##Z",
+]  # fmt: skip
+output_cfgs = st.lists(st.sampled_from(PRODUCTIONS), min_size=5, unique=True).map(
+    lambda lines: OutputCfg(map(Production.parse, ["ROOT => ##X", *lines]))
+)
+
+
+def typing_count(tree: Derivation, cfg: OutputCfg, category: str = ROOT.name) -> int:
+    """In how many ways the category derives the output of a derivation, counted by the types of its parts."""
+    return sum(
+        prod(typing_count(child, cfg, name) for child, name in zip(tree.children, typing.children, strict=True))
+        for typing in cfg.typings(tree.rule.target)
+        if typing.category == category
+    )
