@@ -3,16 +3,31 @@
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
-__all__ = ["Example", "Grammar", "InductionConfig", "OutputCfg", "Rule", "induce", "read_examples", "read_grammar"]
+__all__ = [
+    "Example",
+    "FitConfig",
+    "Grammar",
+    "InductionConfig",
+    "Model",
+    "OutputCfg",
+    "Rule",
+    "fit",
+    "induce",
+    "read_examples",
+    "read_grammar",
+]
 
 if TYPE_CHECKING:
-    from csl.api import induce
+    from csl.api import fit, induce
     from csl.data import Example, read_examples
     from csl.grammar import Grammar, Rule, read_grammar
     from csl.grammar.output_cfg import OutputCfg
     from csl.induction.config import InductionConfig
+    from csl.model.config import FitConfig
+    from csl.model.model import Model
 
 _HOME = {
+    "fit": "csl.api",
     "induce": "csl.api",
     "Example": "csl.data",
     "read_examples": "csl.data",
@@ -21,6 +36,8 @@ _HOME = {
     "read_grammar": "csl.grammar",
     "OutputCfg": "csl.grammar.output_cfg",
     "InductionConfig": "csl.induction.config",
+    "FitConfig": "csl.model.config",
+    "Model": "csl.model.model",
 }
 
 

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from csl.errors import InputError
-from csl.induction.config import PRESETS, InductionConfig, changed, parse_setting, preset, read_config
+from csl.data.options import changed, parse_setting
+from csl.induction.config import PRESETS, InductionConfig, preset, read_config
 
 
 def refusal(function: object, *arguments: object) -> str:

@@ -40,10 +40,11 @@ def induce(
     A run that was stopped goes on where it was when the command is given again.
     """
     from csl.data import read_examples
+    from csl.data.options import changed, parse_setting
     from csl.grammar.notation import read_rules
     from csl.grammar.output_cfg import OutputCfg
     from csl.induction.auto import choose
-    from csl.induction.config import InductionConfig, changed, parse_setting, read_config
+    from csl.induction.config import InductionConfig, read_config
     from csl.induction.config import preset as find_preset
 
     console, start = new_console(), time.perf_counter()

@@ -8,25 +8,24 @@ checkpoint.npz   where an unfinished search stands; it goes when the search is d
 """
 
 import hashlib
-import io
 import json
 import time
-import zipfile
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-import numpy as np
-
 from csl import __version__
 from csl.data import Example
-from csl.data.files import make_folder, read_lines, write_bytes, write_json, write_text
+from csl.data.files import make_folder, read_lines, write_json, write_text
 from csl.errors import InputError
+from csl.experiment.arrays import Arrays, load_arrays, save_arrays
 from csl.grammar import Rule, write_grammar
 from csl.grammar.notation import grammar_file
 from csl.grammar.output_cfg import OutputCfg
 from csl.induction.config import InductionConfig
 from csl.induction.induce import Induced, State, Step, induce
+
+RESTART = "start over with --no-resume"
 
 __all__ = ["FileCheckpoint", "fingerprint", "grammar_file", "induce_into"]
 
@@ -53,28 +52,20 @@ class FileCheckpoint:
         """Read the state saved last; a damaged file is refused."""
         if not self._path.exists():
             return None
+        arrays, position = load_arrays(self._path, RESTART)
         try:
-            with np.load(self._path, allow_pickle=False) as arrays:
-                saved = {name: arrays[name] for name in arrays.files}
-            position = json.loads(str(saved.pop("position")))
-            if position.pop("fingerprint") != self._fingerprint:
+            if position["fingerprint"] != self._fingerprint:
                 return None
-            return State(**position, **saved)
-        except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
-            raise InputError("damaged checkpoint; start over with --no-resume", self._path) from error
+            place = position["partition"], position["step"], position["finished"]
+            return State(*place, arrays["values"], arrays["begin"], arrays["middle"])
+        except (KeyError, TypeError) as error:
+            raise InputError(f"damaged file; {RESTART}", self._path) from error
 
     def save(self, state: State) -> None:
         """Write the state, atomically."""
         position = {"partition": state.partition, "step": state.step, "finished": state.finished}
-        buffer = io.BytesIO()
-        np.savez(
-            buffer,
-            position=np.array(json.dumps(position | {"fingerprint": self._fingerprint})),
-            values=state.values,
-            begin=state.begin,
-            middle=state.middle,
-        )
-        write_bytes(self._path, buffer.getvalue())
+        arrays: Arrays = {"values": state.values, "begin": state.begin, "middle": state.middle}
+        save_arrays(self._path, arrays, position | {"fingerprint": self._fingerprint})
 
 
 def induce_into(

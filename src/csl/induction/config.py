@@ -1,13 +1,11 @@
 """The options of grammar induction and their presets (paper, table "Hyperparameters for grammar induction")."""
 
-import tomllib
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
-from csl.data.files import read_lines
+from csl.data.options import read_options
 from csl.errors import InputError, nearest
 
 
@@ -55,39 +53,4 @@ def preset(name: str) -> InductionConfig:
 
 def read_config(path: Path | str) -> dict[str, object]:
     """Read options from a TOML file, at its top or in a table `[induction]`."""
-    try:
-        values = tomllib.loads("\n".join(line for _, line in read_lines(path)))
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"not valid TOML: {error}", path) from error
-    section = values.pop("induction", None)
-    if section is None:
-        section, values = values, {}
-    if not isinstance(section, dict):
-        raise InputError("`induction` is not a table", path)
-    if stray := [key for key, value in values.items() if not isinstance(value, dict)]:
-        raise InputError(f"{stray[0]!r} stands outside the table [induction]; move it below that line", path)
-    changed(InductionConfig(), section, path)
-    return section
-
-
-def parse_setting(text: str) -> tuple[str, str]:
-    """Split `key=value`."""
-    key, equals, value = text.partition("=")
-    if not equals:
-        raise InputError(f"--set {text}: expected key=value, for example --set k_t=8")
-    return key.strip(), value.strip()
-
-
-def changed(
-    config: InductionConfig, values: dict[str, object] | Iterable[tuple[str, object]], path: Path | str | None = None
-) -> InductionConfig:
-    """Return the config with some values changed; an unknown key or a wrong value is refused by name."""
-    new = dict(values)
-    for key in new:
-        if key not in InductionConfig.model_fields:
-            raise InputError(f"no option {key!r}; {nearest(key, InductionConfig.model_fields)}", path)
-    try:
-        return InductionConfig.model_validate(config.model_dump() | new)
-    except ValidationError as error:
-        first = error.errors()[0]
-        raise InputError(f"{first['loc'][0]} = {first['input']!r}: {first['msg'].lower()}", path) from error
+    return read_options(path, "induction", InductionConfig())

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from csl.errors import InputError
+from csl.errors import InputError, nearest
 
 
 class FitConfig(BaseModel):
@@ -33,5 +33,21 @@ PRESETS = {
 def preset(name: str) -> FitConfig:
     """Return a preset by name."""
     if name not in PRESETS:
-        raise InputError(f"no preset {name!r}; known are {', '.join(PRESETS)}")
+        raise InputError(f"no preset {name!r}; {nearest(name, PRESETS)}")
     return PRESETS[name]
+
+
+FEW_RULES = 50  # a grammar so small needs few states, and overfits with many
+MANY_EXAMPLES = 5000
+
+
+def choose(rules: int, examples: int) -> tuple[FitConfig, str]:
+    """Choose a preset by the size of the grammar and of the data; say why."""
+    if rules <= FEW_RULES:
+        name, why = "scan", f"{rules:,} rules, few"
+    elif examples > MANY_EXAMPLES:
+        name, why = "cogs", f"{rules:,} rules and {examples:,} examples, many"
+    else:
+        name, why = "geoquery", f"{rules:,} rules and {examples:,} examples"
+    config = PRESETS[name].model_copy(update={"max_units": 1})
+    return config, f"{why}: {config.states} states, {config.steps:,} steps, learning rate {config.learning_rate}"

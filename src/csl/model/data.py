@@ -28,6 +28,7 @@ class ForestData:
     forests: Forests
     copies: FloatArray
     contexts: npt.NDArray[np.int64]
+    left_out: tuple[Example, ...]  # pairs that the grammar does not derive
     threads: Threads
 
     def expectations(
@@ -48,18 +49,15 @@ class ForestData:
         return float(values @ self.copies / self.copies.sum())
 
 
-def build(
-    grammar: Grammar, examples: Sequence[Example], max_units: int, threads: Threads
-) -> tuple[ForestData, list[Example]]:
-    """Build the forests of distinct pairs; return them and the pairs that have none."""
+def build(grammar: Grammar, examples: Sequence[Example], max_units: int, threads: Threads) -> ForestData:
+    """Build the forests of the distinct pairs."""
     counts = Counter(examples)
     distinct = list(counts)
     forests = Deriver(grammar, max_units).pair_forests(distinct, LIMIT)
-    derived = forests.status == COVERED
-    places = np.flatnonzero(derived)
+    places = np.flatnonzero(forests.status == COVERED)
     # a pair without derivations has no vertices: leaving it out moves nothing
     vertices = np.concatenate([forests.vertices[places], forests.vertices[-1:]])
     kept = forests._replace(status=forests.status[places], vertices=vertices)
     copies = np.array([counts[distinct[k]] for k in places], np.float64)
-    left_out = [example for example, good in zip(distinct, derived, strict=True) if not good]
-    return ForestData(kept, copies, context_starts(grammar), threads), left_out
+    left_out = tuple(distinct[k] for k in np.flatnonzero(forests.status != COVERED))
+    return ForestData(kept, copies, context_starts(grammar), left_out, threads)

@@ -48,7 +48,7 @@ class Fitted:
     """A model, and the training pairs that its grammar does not derive and that were left out."""
 
     model: Model
-    left_out: list[Example]
+    left_out: tuple[Example, ...]
     log_prob: float  # mean over the training pairs that are derived
     steps: int
 
@@ -77,19 +77,33 @@ def fit(
     kept, and with `config.patience` fitting stops when it no longer gains. The output CFG is for the model's parsing.
     """
     pool = Threads(threads)
-    data, left_out = build(grammar, examples, config.max_units, pool)
+    data = build(grammar, examples, config.max_units, pool)
+    held_out = build(grammar, dev, config.max_units, pool) if dev else None
+    return optimise(grammar, data, config, held_out, output_cfg, progress, checkpoint)
+
+
+def optimise(
+    grammar: Grammar,
+    data: ForestData,
+    config: FitConfig,
+    dev: ForestData | None = None,
+    output_cfg: OutputCfg | None = None,
+    progress: Callable[[Progress], None] | None = None,
+    checkpoint: FitCheckpoint | None = None,
+) -> Fitted:
+    """Fit to pairs whose forests are built already; the rest is as for `fit`."""
     if not len(data.copies):
         raise InputError("the grammar derives none of the training pairs; was it induced from other data?")
-    held_out = build(grammar, dev, config.max_units, pool)[0] if dev else None
     optimiser = _optimiser(data, grammar, config)
-    best = _Best(held_out, config.patience, optimiser.theta())
-    start = 0
+    best = _Best(dev, config.patience, optimiser.theta())
+    done = 0
     state = checkpoint.load() if checkpoint else None
     if state:
-        start = int(state["number"])
+        done = int(state["number"])
         optimiser.restore(state)
         best.restore(state)
-    for number in range(start + 1, config.steps + 1):
+    for number in range(done + 1, config.steps + 1):
+        done = number
         mean, converged = optimiser.step(number)
         if number % CHECK == 0 or converged or number == config.steps:
             value, stop = best.look(optimiser.theta())
@@ -100,7 +114,7 @@ def fit(
             if stop or converged:
                 break
     model = Model(grammar, *best.theta, output_cfg, config.max_units)
-    return Fitted(model, left_out, data.mean(*best.theta), number)
+    return Fitted(model, data.left_out, data.mean(*best.theta), done)
 
 
 def _optimiser(data: ForestData, grammar: Grammar, config: FitConfig) -> _Optimiser:

@@ -1,0 +1,89 @@
+"""`csl fit`: from a grammar to a model in the same run folder."""
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.live import Live
+from rich.spinner import Spinner
+
+from csl.cli.console import new_console
+
+if TYPE_CHECKING:
+    from csl.model.fit import Progress
+
+
+def fit(
+    run: Annotated[Path, typer.Argument(help="The run folder with the grammar.")],
+    train: Annotated[Path | None, typer.Option(help="Examples; default: those the grammar was induced from.")] = None,
+    dev: Annotated[Path | None, typer.Option(help="Examples to keep the best parameters by.")] = None,
+    unlabeled: Annotated[
+        Path | None, typer.Option(help="Inputs, one a line, that the model labels itself before a second fit.")
+    ] = None,
+    ratio: Annotated[float, typer.Option(min=0, help="Labelled inputs to examples in the second fit.")] = 1.0,
+    preset: Annotated[str, typer.Option(help="auto, scan, cogs, geoquery or smcalflow.")] = "auto",
+    config: Annotated[Path | None, typer.Option(help="A TOML file with options, applied over the preset.")] = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", help="An option as key=value; may be repeated.")
+    ] = None,
+    threads: Annotated[int, typer.Option(min=1, help="Threads; the result is the same for any number.")] = 1,
+    resume: Annotated[bool, typer.Option(help="Go on with a fit that was stopped, if it is the same.")] = True,
+    input_field: Annotated[str, typer.Option(help="JSON lines: the field with the input.")] = "input",
+    output_field: Annotated[str, typer.Option(help="JSON lines: the field with the output.")] = "output",
+) -> None:
+    """Fit the probabilities of the grammar's rules to examples.
+
+    Writes model.npz to the run folder. Parsing and sampling need it.
+    """
+    from csl.data import read_examples
+    from csl.data.files import read_lines
+    from csl.data.options import changed, parse_setting, read_options
+    from csl.experiment.fitting import fit_into, read_run, training_file
+    from csl.model.config import FitConfig, choose
+    from csl.model.config import preset as find_preset
+
+    console, start = new_console(), time.perf_counter()
+    options = FitConfig() if preset == "auto" else find_preset(preset)
+    given = read_options(config, "fit", options) if config else {}
+    given |= map(parse_setting, settings or [])
+    options = changed(options, given)
+    grammar, _ = read_run(run)
+    fields = {"source_field": input_field, "target_field": output_field}
+    examples = list(read_examples(train or training_file(run), **fields))
+    held_out = list(read_examples(dev, **fields)) if dev else []
+    inputs = [tuple(line.split("\t")[0].split()) for _, line in read_lines(unlabeled)] if unlabeled else []
+    if preset == "auto":
+        chosen, reason = choose(len(grammar), len(examples))
+        options = changed(chosen, given)
+        console.print(f"auto: {reason}", style="dim")
+
+    spinner = Spinner("dots", "building the forests of the training pairs …")
+    live = Live(spinner, console=console, transient=True)
+
+    def update(report: "Progress") -> None:
+        line = f"step {report.step:,} of {report.steps:,}: mean log p(x, y) {report.train:.3f}"
+        line += "" if report.dev is None else f", dev {report.dev:.3f}"
+        if console.is_terminal:
+            spinner.update(text=line)
+        else:
+            console.print(line)
+
+    if console.is_terminal:
+        live.start()
+    try:
+        fitted = fit_into(
+            run, examples, options, dev=held_out, unlabelled=[i for i in inputs if i], ratio=ratio, threads=threads,
+            resume=resume, say=console.print, progress=update,
+        )  # fmt: skip
+    finally:
+        live.stop()
+    for example in fitted.left_out[:3]:
+        console.print(f"left out: {example.source_text} → {example.target_text}")
+    if fitted.left_out:
+        console.print(f"{len(fitted.left_out):,} pairs left out: the grammar does not derive them")
+    console.print(
+        f"{options.states} states, {fitted.steps:,} steps: mean log p(x, y) {fitted.log_prob:.3f}; "
+        f"{time.perf_counter() - start:.1f} s"
+    )
+    console.print(f"wrote {run / 'model.npz'}")

@@ -1,0 +1,56 @@
+"""Options: values from TOML files and from the command line, checked against a config class.
+
+A config class stands beside the thing that it configures; what is common to all of them is here.
+"""
+
+import tomllib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from csl.data.files import read_lines
+from csl.errors import InputError, nearest
+
+Config = TypeVar("Config", bound=BaseModel)
+
+
+def read_options(path: Path | str, section: str, config: BaseModel) -> dict[str, object]:
+    """Read options of a config from a TOML file, at its top or in the table [section]."""
+    try:
+        values = tomllib.loads("\n".join(line for _, line in read_lines(path)))
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"not valid TOML: {error}", path) from error
+    options = values.pop(section, None)
+    if options is None:
+        options, values = values, {}
+    if not isinstance(options, dict):
+        raise InputError(f"`{section}` is not a table", path)
+    if stray := [key for key, value in values.items() if not isinstance(value, dict)]:
+        raise InputError(f"{stray[0]!r} stands outside the table [{section}]; move it below that line", path)
+    changed(config, options, path)
+    return options
+
+
+def parse_setting(text: str) -> tuple[str, str]:
+    """Split `key=value`."""
+    key, equals, value = text.partition("=")
+    if not equals:
+        raise InputError(f"--set {text}: expected key=value, for example --set seed=1")
+    return key.strip(), value.strip()
+
+
+def changed(
+    config: Config, values: dict[str, object] | Iterable[tuple[str, object]], path: Path | str | None = None
+) -> Config:
+    """Return the config with some values changed; an unknown key or a wrong value is refused by name."""
+    new, fields = dict(values), type(config).model_fields
+    for key in new:
+        if key not in fields:
+            raise InputError(f"no option {key!r}; {nearest(key, fields)}", path)
+    try:
+        return type(config).model_validate(config.model_dump() | new)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise InputError(f"{first['loc'][0]} = {first['input']!r}: {first['msg'].lower()}", path) from error

@@ -1,0 +1,162 @@
+"""Fitting a model in a run folder, and reading it back.
+
+model.npz            the parameters, with the options they were fitted with: a run with this file is fitted
+forests.npz          the derivations of the training pairs, so that another fit need not build them again
+fit-checkpoint.npz   where an unfinished fit stands
+metrics.jsonl        gets one line for each report of the fit
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from csl.data import Example
+from csl.data.files import read_lines, write_text
+from csl.errors import InputError
+from csl.experiment.arrays import load_arrays, save_arrays
+from csl.grammar import Grammar, read_grammar
+from csl.grammar.notation import grammar_file
+from csl.grammar.output_cfg import OutputCfg
+from csl.kernels.source_chart import Forests
+from csl.kernels.threads import Threads
+from csl.model.config import FitConfig
+from csl.model.data import ForestData, build
+from csl.model.fit import Fitted, Progress, optimise, with_labels
+from csl.model.model import FloatArray, Model, context_starts
+
+REMEDY = "fit again with --no-resume"
+
+
+def _hash(*items: object) -> str:
+    digest = hashlib.sha256()
+    for item in items:
+        digest.update(f"{item}\n".encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()
+
+
+class _FileCheckpoint:
+    """Keeps the state of a fit in a file, with the mark of the fit it belongs to."""
+
+    def __init__(self, path: Path, mark: str) -> None:
+        self._path, self._mark = path, mark
+
+    def load(self) -> dict[str, FloatArray] | None:
+        if not self._path.exists():
+            return None
+        arrays, about = load_arrays(self._path, REMEDY)
+        return arrays if about.get("mark") == self._mark else None
+
+    def save(self, state: dict[str, FloatArray]) -> None:
+        save_arrays(self._path, state, {"mark": self._mark})
+
+
+def read_run(folder: Path) -> tuple[Grammar, OutputCfg | None]:
+    """Read the grammar of a run folder and its output CFG, if it has one."""
+    if not folder.is_dir():
+        raise InputError("not a run folder; make one with `csl induce`", folder)
+    grammar = read_grammar(grammar_file(folder))
+    path = folder / "output.cfg"
+    return grammar, OutputCfg.read(path) if path.exists() else None
+
+
+def training_file(folder: Path) -> Path:
+    """Return the file that the grammar of a run was induced from."""
+    try:
+        config = json.loads("\n".join(line for _, line in read_lines(folder / "config.json")))
+        return Path(config["train"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError("does not say what the grammar was induced from; name it with --train", folder) from error
+
+
+def fit_into(
+    folder: Path,
+    examples: Sequence[Example],
+    config: FitConfig,
+    *,
+    dev: Sequence[Example] = (),
+    unlabelled: Sequence[Sequence[str]] = (),
+    ratio: float = 1.0,
+    threads: int = 1,
+    resume: bool = True,
+    say: Callable[[str], None] = lambda line: None,
+    progress: Callable[[Progress], None] = lambda _: None,
+) -> Fitted:
+    """Fit a model to the grammar of a run folder and write it there; a fit that was stopped goes on."""
+    grammar, output_cfg = read_run(folder)
+    if not resume:
+        for name in ("fit-checkpoint.npz", "forests.npz"):
+            (folder / name).unlink(missing_ok=True)
+    lines: list[str] = []
+    if (folder / "metrics.jsonl").exists():
+        lines = [line for _, line in read_lines(folder / "metrics.jsonl") if json.loads(line).get("stage") != "fit"]
+
+    def log(report: Progress) -> None:
+        lines.append(json.dumps({"stage": "fit", **report._asdict()}))
+        write_text(folder / "metrics.jsonl", "\n".join(lines) + "\n")
+        progress(report)
+
+    def once(examples: Sequence[Example], data: ForestData) -> Fitted:
+        mark = _hash(*grammar, config, *((e.source, e.target) for e in examples), *((e.source, e.target) for e in dev))
+        held_out = build(grammar, dev, config.max_units, data.threads) if dev else None
+        checkpoint = _FileCheckpoint(folder / "fit-checkpoint.npz", mark)
+        state = checkpoint.load()
+        if state:
+            say(f"going on after step {int(state['number']):,}")
+        return optimise(grammar, data, config, held_out, output_cfg, log, checkpoint)
+
+    pool = Threads(threads)
+    fitted = once(examples, _forests(folder, grammar, examples, config, pool))
+    if unlabelled:
+        both, labelled = with_labels(fitted.model, examples, unlabelled, ratio, threads)
+        copies = (len(both) - len(examples)) // max(1, labelled)
+        say(f"{labelled:,} of {len(unlabelled):,} inputs labelled, {copies} times each; the others are not covered")
+        fitted = once(both, build(grammar, both, config.max_units, pool))
+    save_model(folder, fitted.model, config)
+    (folder / "fit-checkpoint.npz").unlink(missing_ok=True)
+    return fitted
+
+
+def _forests(
+    folder: Path, grammar: Grammar, examples: Sequence[Example], config: FitConfig, threads: Threads
+) -> ForestData:
+    """Take the forests of the training pairs from the folder, if they are of these; otherwise build and keep them."""
+    mark = _hash(*grammar, config.max_units, *((e.source, e.target) for e in examples))
+    path = folder / "forests.npz"
+    if path.exists():
+        arrays, about = load_arrays(path, REMEDY)
+        if about.get("mark") == mark:
+            left_out = tuple(Example(tuple(x), tuple(y)) for x, y in about["left_out"])
+            copies = arrays.pop("copies")
+            return ForestData(Forests(**arrays), copies, context_starts(grammar), left_out, threads)
+    data = build(grammar, examples, config.max_units, threads)
+    about = {"mark": mark, "left_out": [(e.source, e.target) for e in data.left_out]}
+    save_arrays(path, {**data.forests._asdict(), "copies": data.copies}, about)
+    return data
+
+
+def save_model(folder: Path, model: Model, config: FitConfig) -> None:
+    """Write the parameters of a model."""
+    save_arrays(
+        folder / "model.npz",
+        {"theta_context": model.theta_context, "theta_rule": model.theta_rule},
+        {"grammar": _hash(*model.grammar), "fit": config.model_dump()},
+    )
+
+
+def load_model(folder: Path) -> Model:
+    """Read the model of a run folder."""
+    grammar, output_cfg = read_run(folder)
+    path = folder / "model.npz"
+    if not path.exists():
+        raise InputError("no model.npz in this folder; fit one with `csl fit`", folder)
+    arrays, about = load_arrays(path, REMEDY)
+    if about.get("grammar") != _hash(*grammar):
+        raise InputError("fitted to another grammar than this folder's grammar.txt; fit again", path)
+    try:
+        context, rule = (np.asarray(arrays[name], np.float64) for name in ("theta_context", "theta_rule"))
+        return Model(grammar, context, rule, output_cfg, int(about["fit"]["max_units"]))
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(f"damaged file; {REMEDY}", path) from error
