@@ -4,8 +4,9 @@
 
 Each row runs in a process of its own: once to warm up (compiled code is loaded), then once measured on one thread,
 then once on two. `covered` is the share of test inputs derivable to their right output. Rows whose data is not in DIR
-are left out. The large sets are made from the training set of smcalflow-cs-tenth: a random example, each token that is
-copied from input to output replaced by a random one that some example copies.
+are left out. The large sets are made from the training set of smcalflow-cs-tenth: a random example, each word that is
+copied from input to output replaced by a random one that some example copies, until there are enough distinct ones.
+Seeds and output CFG are made from the result, as `csl data prepare` makes them.
 """
 
 import argparse
@@ -18,7 +19,9 @@ import time
 from pathlib import Path
 
 from csl.data import Example
+from csl.datasets.lispress_cfg import output_cfg
 from csl.datasets.registry import data_set
+from csl.datasets.smcalflow import HALLUCINATIONS, copy_seeds
 from csl.datasets.task import Task
 from csl.induction.config import PRESETS
 from csl.induction.induce import induce
@@ -39,8 +42,8 @@ ROWS = [
 def load(row: str, data: Path) -> Task:
     name, split = row.split("/")
     if name == "large":
-        base = load("smcalflow-cs-tenth/16", data)
-        return Task(enlarged(base.train, int(split)), [], [], base.seeds, base.output_cfg)
+        train = enlarged(load("smcalflow-cs-tenth/16", data).train, int(split))
+        return Task(train, [], [], [*copy_seeds(train), *HALLUCINATIONS], output_cfg(e.target for e in train))
     return data_set(name).prepare(data / FOLDERS.get(name, name), split)
 
 

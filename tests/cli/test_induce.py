@@ -152,7 +152,7 @@ def test_a_damaged_checkpoint_is_one_line_and_exit_code_2(small: Path, tmp_path:
     done = command(small, "--out", tmp_path / "run")
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
-    assert "damaged checkpoint" in done.stderr
+    assert "damaged file" in done.stderr
     assert (tmp_path / "run" / "checkpoint.npz").read_bytes() == b"PK garbage"
     assert induce(small, "--out", tmp_path / "run", "--no-resume").exit_code == 0
 

@@ -144,7 +144,7 @@ def test_a_damaged_checkpoint_is_refused_and_nothing_is_lost(damage: str, stoppe
     else:
         file.write_bytes({"truncated": sound[: len(sound) // 2], "garbage": b"garbage" * 50, "empty": b""}[damage])
     before = {path.name: path.read_bytes() for path in stopped.iterdir()}
-    with pytest.raises(InputError, match="damaged checkpoint; start over with --no-resume") as error:
+    with pytest.raises(InputError, match="damaged file; start over with --no-resume") as error:
         run(stopped)
     assert "\n" not in str(error.value)
     assert {path.name: path.read_bytes() for path in stopped.iterdir()} == before
