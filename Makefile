@@ -7,15 +7,16 @@ READY := .venv/.ready
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,model]'
 	touch $@
 
 demo: $(READY)
 	$(BIN)/csl data prepare scan --split jump --out runs/demo/data
 	$(BIN)/csl induce runs/demo/data/train.tsv --preset scan --out runs/demo/run
 	$(BIN)/csl grammar show runs/demo/run
-	$(BIN)/csl grammar coverage runs/demo/run runs/demo/data/test.tsv
 	$(BIN)/csl grammar explain runs/demo/run "jump around left twice and walk"
+	$(BIN)/csl fit runs/demo/run --preset scan
+	$(BIN)/csl evaluate runs/demo/run runs/demo/data/test.tsv
 
 test: $(READY)
 	$(BIN)/python -m pytest
@@ -27,6 +28,7 @@ lint: $(READY)
 
 bench: $(READY)
 	$(BIN)/python benchmarks/induction.py
+	$(BIN)/python benchmarks/model.py
 
 clean:
 	rm -rf .venv runs
