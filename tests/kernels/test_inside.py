@@ -1,0 +1,194 @@
+"""Inside, outside and Viterbi passes agree with sums, derivatives and maxima over all derivations, one by one."""
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from csl.data import Example
+from csl.grammar import Grammar, Rule, parse_grammar
+from csl.kernels.inside import expectations, log_inside, viterbi
+from csl.kernels.source_chart import COVERED, Forests
+from csl.model.model import FloatArray, context_starts, softmax
+from csl.parsing.derivation import Derivation
+from csl.parsing.deriver import Deriver
+
+from ..model.twins import PlainModel, random_theta
+from ..parsing.twins import Twin, grammars, inputs
+
+states = st.sampled_from([1, 2, 5])
+seeds = st.integers(0, 100)
+batches = st.lists(inputs, min_size=1, max_size=3)
+
+
+class Case:
+    """A random model, and some pairs with all their derivations."""
+
+    def __init__(self, rules: list[Rule], sources: list[tuple[str, ...]], n_states: int, seed: int) -> None:
+        self.grammar = Grammar(rules)
+        self.trees: dict[Example, list[Derivation]] = {}
+        for x in dict.fromkeys(sources):
+            twin = Twin(list(self.grammar), 1, x)
+            assume(twin.count(0, len(x), 1) < 100)
+            for tree in twin.trees(0, len(x), 1):
+                self.trees.setdefault(tree.example, []).append(tree)
+        assume(self.trees)
+        self.pairs = list(self.trees)
+        self.contexts = context_starts(self.grammar)
+        theta = random_theta(self.grammar, n_states, seed)
+        self.plain = PlainModel(self.grammar, *theta)
+        self.context, self.rule = softmax(theta[0]), np.ascontiguousarray(softmax(theta[1]).T)
+        self.deriver = Deriver(self.grammar, 1)
+        self.forests = self.deriver.pair_forests(self.pairs)
+
+    def gradient(self, copies: FloatArray) -> tuple[float, FloatArray, FloatArray]:
+        places = np.arange(len(self.pairs))
+        return expectations(self.forests, places, copies, self.context, self.rule, self.contexts)
+
+
+@settings(deadline=None, max_examples=100)
+@given(grammars, batches, states, seeds)
+def test_the_inside_value_is_the_sum_over_derivations(
+    rules: list[Rule], sources: list[tuple[str, ...]], n_states: int, seed: int
+) -> None:
+    case = Case(rules, sources, n_states, seed)
+    expected = [case.plain.log_sum(case.trees[pair]) for pair in case.pairs]
+    places = np.arange(len(case.pairs))
+    found = log_inside(case.forests, places, case.context, case.rule, case.contexts)
+    assert found == pytest.approx(expected, abs=1e-9)
+    again = log_inside(case.forests, places[::-1], case.context, case.rule, case.contexts)
+    assert again.tolist() == found[::-1].tolist()
+
+
+@settings(deadline=None, max_examples=60)
+@given(grammars, batches, states, seeds)
+def test_the_gradient_is_that_of_the_sum_over_derivations(
+    rules: list[Rule], sources: list[tuple[str, ...]], n_states: int, seed: int
+) -> None:
+    torch = pytest.importorskip("torch")
+    case = Case(rules, sources, n_states, seed)
+    copies = np.arange(1.0, 1 + len(case.pairs))
+    total, by_context, by_rule = case.gradient(copies)
+    context, rule = (torch.tensor(p, requires_grad=True) for p in (case.context, case.rule))
+    p = context @ rule.T
+    number = {r: k for k, r in enumerate(case.grammar)}
+
+    def probability(tree: Derivation, c: int = 0) -> object:
+        product = p[c, number[tree.rule]]
+        for i, child in enumerate(tree.children):
+            product = product * probability(child, int(case.contexts[number[tree.rule]]) + i)
+        return product
+
+    expected = sum(
+        n * torch.log(sum(map(probability, case.trees[pair]))) for n, pair in zip(copies, case.pairs, strict=True)
+    )
+    expected.backward()
+    assert total == pytest.approx(expected.item(), abs=1e-9)
+    assert by_context == pytest.approx(context.grad.numpy(), rel=1e-7, abs=1e-9)
+    assert by_rule == pytest.approx(rule.grad.numpy(), rel=1e-7, abs=1e-9)
+
+
+@settings(deadline=None, max_examples=30)
+@given(grammars, batches, states, seeds)
+def test_the_gradient_is_that_of_finite_differences(
+    rules: list[Rule], sources: list[tuple[str, ...]], n_states: int, seed: int
+) -> None:
+    case = Case(rules, sources, n_states, seed)
+    copies = np.ones(len(case.pairs))
+    _, by_context, by_rule = case.gradient(copies)
+    for values, gradient in ((case.context, by_context), (case.rule, by_rule)):
+        places = np.random.default_rng(seed).choice(values.size, min(6, values.size), replace=False)
+        for place in zip(*np.unravel_index(places, values.shape), strict=True):
+            before, step = values[place], 1e-5 * values[place]
+            sums = []
+            for values[place] in (before + step, before - step):
+                sums.append(case.gradient(copies)[0])
+            values[place] = before
+            assert gradient[place] * step == pytest.approx((sums[0] - sums[1]) / 2, rel=1e-4, abs=1e-10)
+
+
+@settings(deadline=None, max_examples=100)
+@given(grammars, batches, states, seeds)
+def test_a_gradient_times_its_probability_counts_rules_and_contexts(
+    rules: list[Rule], sources: list[tuple[str, ...]], n_states: int, seed: int
+) -> None:
+    case = Case(rules, sources, n_states, seed)
+    copies = np.ones(len(case.pairs))
+    _, by_context, by_rule = case.gradient(copies)
+    counts = np.zeros(len(case.grammar))
+    number = {r: k for k, r in enumerate(case.grammar)}
+    for trees in case.trees.values():
+        for tree in trees:
+            for rule in tree.rules():
+                counts[number[rule]] += np.exp(case.plain.log_prob(tree) - case.plain.log_sum(trees))
+    assert (case.rule * by_rule).sum(axis=1) == pytest.approx(counts, abs=1e-8)
+    uses = (case.context * by_context).sum(axis=1)
+    assert uses[0] == pytest.approx(len(case.pairs))
+    assert uses.sum() == pytest.approx(counts.sum())
+
+
+@settings(deadline=None, max_examples=100)
+@given(grammars, batches, states, seeds)
+def test_viterbi_finds_the_best_derivation(
+    rules: list[Rule], sources: list[tuple[str, ...]], n_states: int, seed: int
+) -> None:
+    case = Case(rules, sources, n_states, seed)
+    log_p = np.log(case.context @ case.rule.T)
+    scores, used, offsets = viterbi(case.forests, log_p, case.contexts)
+    for k, pair in enumerate(case.pairs):
+        best = max(map(case.plain.log_prob, case.trees[pair]))
+        tree = Derivation.from_rules(case.deriver.rules[r] for r in used[offsets[k] : offsets[k + 1]])
+        assert scores[k] == pytest.approx(best, abs=1e-9)
+        assert tree in case.trees[pair]
+        assert case.plain.log_prob(tree) == pytest.approx(best, abs=1e-9)
+
+
+def test_inputs_without_a_derivation_are_minus_infinity() -> None:
+    grammar = parse_grammar(["a ### A", "NT_1 b ### NT_1 B"])
+    forests = Deriver(grammar).forests([("a",), ("?",), ("a", "b"), ()])
+    context, rule = np.ones((2, 1)), np.array([[0.25], [0.75]])
+    contexts = context_starts(grammar)
+    found = log_inside(forests, np.arange(4), context, rule, contexts)
+    assert np.exp(found) == pytest.approx([0.25, 0, 0.75 * 0.25, 0])
+    scores, used, offsets = viterbi(forests, np.log(context @ rule.T), contexts)
+    assert scores.tolist() == found.tolist()
+    assert used.tolist() == [0, 1, 0]
+    assert offsets.tolist() == [0, 1, 1, 3, 3]
+
+
+def chain(length: int) -> tuple[Grammar, Forests]:
+    grammar = parse_grammar(["a ### A", "NT_1 x ### X NT_1", "NT_1 y ### NT_1 Y"])
+    source = ("a", *("xy"[k % 2] for k in range(length)))
+    forests = Deriver(grammar).forests([source])
+    assert forests.status.tolist() == [COVERED]
+    return grammar, forests
+
+
+@pytest.mark.parametrize("n_states", [1, 2, 256])
+def test_long_derivations_do_not_underflow(n_states: int) -> None:
+    grammar, forests = chain(600)
+    theta = random_theta(grammar, n_states, 3)
+    theta[1][:, 1] -= 25  # p(x) is about e^-25 in every state: e^-7500 all in all
+    context, rule = softmax(theta[0]), np.ascontiguousarray(softmax(theta[1]).T)
+    contexts = context_starts(grammar)
+    p = np.log(context @ rule.T)  # contexts: the root, below x, below y
+    expected = p[0, 2] + 300 * p[2, 1] + 299 * p[1, 2] + p[1, 0]
+    scores, used, _ = viterbi(forests, p, contexts)
+    assert len(used) == 601
+    assert scores[0] == pytest.approx(expected)
+    places, copies = np.array([0]), np.array([1.0])
+    assert log_inside(forests, places, context, rule, contexts)[0] == pytest.approx(scores[0])
+    total, by_context, by_rule = expectations(forests, places, copies, context, rule, contexts)
+    assert total == pytest.approx(scores[0])
+    assert (rule * by_rule).sum(axis=1) == pytest.approx([1, 300, 300])
+    assert (context * by_context).sum(axis=1) == pytest.approx([1, 300, 300])
+
+
+def test_many_derivations_do_not_overflow() -> None:
+    grammar = parse_grammar(["a ### A", "NT_1 and NT_2 ### NT_1 NT_2"])
+    n = 120
+    source = " and ".join("a" * n).split()
+    forests = Deriver(grammar).forests([source], limit=1_000_000)
+    found = log_inside(forests, np.array([0]), np.ones((3, 1)), np.array([[0.5], [0.5]]), context_starts(grammar))
+    catalan = sum(np.log((n - 1 + k) / k) for k in range(2, n))
+    assert found[0] == pytest.approx(catalan + (2 * n - 1) * np.log(0.5))

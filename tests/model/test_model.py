@@ -1,0 +1,187 @@
+"""A model as a parser: best outputs, marginal probabilities and valid outputs, against all derivations one by one."""
+
+from math import fsum
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from csl.data import Example
+from csl.grammar import Grammar, Rule, parse_grammar
+from csl.grammar.output_cfg import OutputCfg
+from csl.model.model import Model
+from csl.parsing.derivation import Derivation
+
+from ..parsing.twins import Twin, grammars, inputs, output_cfgs, typing_count
+from .twins import PlainModel, random_theta
+
+Output = tuple[str, ...]
+units = st.sampled_from([0, 1, 2])
+states = st.sampled_from([1, 2, 5])
+seeds = st.integers(0, 100)
+
+
+class Case:
+    """A random model, an input with all its derivations, and the best of those for each output."""
+
+    def __init__(
+        self, rules: list[Rule], x: Output, max_units: int, n_states: int, seed: int, cfg: OutputCfg | None = None
+    ) -> None:
+        grammar = Grammar(rules)
+        theta = random_theta(grammar, n_states, seed)
+        self.model = Model(grammar, *theta, cfg, max_units)
+        self.plain = PlainModel(grammar, *theta)
+        twin = Twin(list(grammar), max_units, x)
+        assume(twin.count(0, len(x), max_units) < 200)
+        self.trees = twin.trees(0, len(x), max_units)
+        self.best: dict[Output, float] = {}
+        for tree in self.trees if cfg is None else [tree for tree in self.trees if typing_count(tree, cfg)]:
+            target, value = tree.example.target, self.plain.log_prob(tree)
+            self.best[target] = max(value, self.best.get(target, value))
+
+
+@settings(deadline=None, max_examples=100)
+@given(grammars, inputs, units, states, seeds)
+def test_a_parse_is_the_best_derivation_and_the_next_best_outputs_follow(
+    rules: list[Rule], x: Output, max_units: int, n_states: int, seed: int
+) -> None:
+    case = Case(rules, x, max_units, n_states, seed)
+    check_parses(case, x)
+
+
+@settings(deadline=None, max_examples=100)
+@given(grammars, inputs, units, states, seeds, output_cfgs)
+def test_with_an_output_cfg_parses_are_the_best_valid_ones(
+    rules: list[Rule], x: Output, max_units: int, n_states: int, seed: int, cfg: OutputCfg
+) -> None:
+    case = Case(rules, x, max_units, n_states, seed, cfg)
+    assert all(map(cfg.accepts, case.best))
+    check_parses(case, x)
+
+
+def check_parses(case: Case, x: Output) -> None:
+    ranked = sorted(case.best.values(), reverse=True)
+    parse = case.model.parse(x)
+    if parse is None:
+        assert not ranked
+    else:
+        assert parse.log_prob == pytest.approx(ranked[0], abs=1e-9)
+        assert parse.target in case.best
+    for k in (1, 2, 3, 1000):
+        found = case.model.parse_best(x, k)
+        assert [p.log_prob for p in found] == pytest.approx(ranked[:k], abs=1e-9)
+        assert [case.best[p.target] for p in found] == pytest.approx(ranked[:k], abs=1e-9)
+        assert len({p.target for p in found}) == len(found)
+        for p in found:
+            assert p.derivation.example == Example(x, p.target)
+            assert case.plain.log_prob(p.derivation) == pytest.approx(p.log_prob, abs=1e-9)
+
+
+@settings(deadline=None, max_examples=100)
+@given(grammars, inputs, units, states, seeds)
+def test_the_outputs_of_an_input_share_its_probability(
+    rules: list[Rule], x: Output, max_units: int, n_states: int, seed: int
+) -> None:
+    case = Case(rules, x, max_units, n_states, seed)
+    trees: dict[Output, list[Derivation]] = {}
+    for tree in case.trees:
+        trees.setdefault(tree.example.target, []).append(tree)
+    pairs = [Example(x, target) for target in trees]
+    of_pairs = case.model.log_probs(pairs)
+    (of_input,) = case.model.log_prob_inputs([x])
+    assert of_pairs == pytest.approx([case.plain.log_sum(trees[pair.target]) for pair in pairs], abs=1e-9)
+    assert of_input == pytest.approx(case.plain.log_sum(case.trees), abs=1e-9)
+    if pairs:
+        assert fsum(np.exp(of_pairs - of_input)) == pytest.approx(1)
+    assert case.model.log_prob(x, ("?",)) == -np.inf
+
+
+@settings(deadline=None, max_examples=50)
+@given(grammars, states, seeds)
+def test_the_rules_that_can_follow_a_context_share_its_probability(rules: list[Rule], n_states: int, seed: int) -> None:
+    grammar = Grammar(rules)
+    model = Model(grammar, *random_theta(grammar, n_states, seed))
+    assert np.exp(model.log_p).sum(axis=1) == pytest.approx(1)
+    assert model.log_p.shape == (1 + sum(rule.arity for rule in grammar), len(grammar))
+
+
+TOY = parse_grammar(["jump ### J", "walk ### W", "NT_1 twice ### NT_1 NT_1", "NT_1 and NT_2 ### NT_1 NT_2"])
+
+
+def toy(output_cfg: OutputCfg | None = None, max_units: int = 1) -> Model:
+    return Model(TOY, *random_theta(TOY, 2, 0), output_cfg, max_units)
+
+
+def test_sides_can_be_text_or_tokens() -> None:
+    model = toy()
+    parse = model.parse("jump twice")
+    assert parse is not None
+    assert parse == model.parse(["jump", "twice"])
+    assert parse.text == "J J"
+    assert model.log_prob("jump twice", "J J") == model.log_prob(("jump", "twice"), ["J", "J"]) == parse.log_prob
+    assert model.parse_best("jump twice", 2)[0].target == parse.target
+
+
+def test_what_the_grammar_does_not_cover_is_not_parsed() -> None:
+    model = toy()
+    assert model.parse("hop twice") is None
+    assert model.parse("") is None
+    assert model.parse_best("hop twice", 3) == []
+    assert model.parse_all([]) == []
+    assert model.log_probs([]).tolist() == []
+    assert model.log_prob("jump", "W") == -np.inf
+    assert model.log_prob_inputs([("hop",)]).tolist() == [-np.inf]
+    assert model.deriver.unknown_tokens(("hop", "twice")) == ["hop"]
+
+
+@pytest.mark.parametrize("cfg", [None, OutputCfg.parse(["ROOT => ##S", "S => J", "S => W", "S => ##S ##S"])])
+def test_threads_and_batches_do_not_change_parses(cfg: OutputCfg | None) -> None:
+    sources = [tuple(f"{'jump and ' * (k % 5)}walk{' twice' * (k % 3)}".split()) for k in range(300)]
+    sources[17] = ("hop",)
+    model = toy(cfg)
+    expected = [model.parse(source) for source in sources]
+    assert expected[17] is None
+    assert model.parse_all(sources) == expected
+    assert toy(cfg).parse_all(sources, threads=3) == expected
+
+
+def test_the_best_output_may_be_invalid_and_then_the_best_valid_one_is_given() -> None:
+    grammar = parse_grammar(["a ### A", "a ### B", "NT_1 c ### C NT_1"])
+    theta = np.zeros((2, 1)), np.array([[2.0, 0.0, 0.0]])
+    free = Model(grammar, *theta).parse("a c")
+    valid = Model(grammar, *theta, OutputCfg.parse(["ROOT => C ##B", "B => B"])).parse("a c")
+    assert free is not None
+    assert valid is not None
+    assert (free.text, valid.text) == ("C A", "C B")
+    assert free.log_prob - valid.log_prob == pytest.approx(2)
+    assert Model(grammar, *theta, OutputCfg.parse(["ROOT => A"])).parse("a c") is None
+
+
+def test_units_are_applied_as_often_as_allowed() -> None:
+    grammar = parse_grammar(["a ### A", "NT_1 ### NT_1 B"])
+    texts = [
+        {parse.text for parse in Model(grammar, *random_theta(grammar, 2, 1), max_units=n).parse_best("a", 9)}
+        for n in (0, 1, 2)
+    ]
+    assert texts == [{"A"}, {"A", "A B"}, {"A", "A B", "A B B"}]
+
+
+@pytest.mark.xfail(strict=True, reason="log p is nan where every application of a vertex has probability 0")
+def test_a_probability_of_zero_is_a_derivation_that_never_happens() -> None:
+    grammar = parse_grammar(["a ### A", "a ### B", "NT_1 c ### C NT_1", "NT_1 c ### D NT_1"])
+    model = Model(grammar, np.zeros((3, 1)), np.array([[0.0, -2000.0, 0.0, -2000.0]]))
+    parse = model.parse("a c c")
+    assert parse is not None
+    assert parse.text == "C C A"
+    assert model.log_prob("a c c", "C C A") == pytest.approx(3 * np.log(0.5))
+    assert model.log_prob_inputs([("a", "c", "c")])[0] == pytest.approx(3 * np.log(0.5))
+    assert model.log_prob("a c c", "D D B") == -np.inf
+    assert [parse.text for parse in model.parse_best("a c c", 9) if np.isfinite(parse.log_prob)] == ["C C A"]
+
+
+def test_parameters_that_do_not_fit_the_grammar_are_refused() -> None:
+    context, rule = random_theta(TOY, 2, 0)
+    for wrong in ((context[:-1], rule), (context, rule[:, 1:]), (context[:, :1], rule)):
+        with pytest.raises(ValueError, match="do not fit the grammar"):
+            Model(TOY, *wrong)
