@@ -1,0 +1,141 @@
+"""The probabilistic model on the benchmark sets: time to fit, likelihood, accuracy, parsing speed, memory; and the
+number of states (paper, appendix "Varying Context Sensitivity").
+
+    python benchmarks/model.py [--data DIR] [ROW ...]
+
+Each row runs in a process of its own, on one thread. The grammar is induced first, and a few steps are fitted to warm
+up. `fit s` is CPU time with the forests; Adam takes the steps of the paper, EM runs to convergence. Means over three
+seeds for GeoQuery. log p(x, y) is a mean over training pairs. Rows whose data is not in DIR are left out.
+"""
+
+import argparse
+import os
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+from statistics import mean
+
+from csl.data import Example
+from csl.datasets.registry import data_set
+from csl.datasets.task import Task
+from csl.grammar import Grammar
+from csl.induction.config import PRESETS as INDUCTION
+from csl.induction.induce import induce
+from csl.model.config import PRESETS, FitConfig
+from csl.model.evaluate import evaluate
+from csl.model.fit import fit
+from csl.model.model import Model
+
+ROWS = [
+    "scan/jump", "scan/turn_left", "scan/length", "scan/mcd1", "scan/mcd2", "cogs/gen",
+    "geoquery/standard", "geoquery/template_1", "geoquery/template_2", "geoquery/tmcd_1", "geoquery/tmcd_2",
+    "geoquery/length",
+]  # fmt: skip
+PAPER = {  # accuracy of CSL alone; the paper gives means over three splits for template and TMCD
+    "cogs/gen": 99.5, "geoquery/standard": 74.3, "geoquery/template_1": 58.9, "geoquery/template_2": 58.9,
+    "geoquery/tmcd_1": 39.9, "geoquery/tmcd_2": 39.9, "geoquery/length": 26.6,
+} | dict.fromkeys(ROWS[:5], 100.0)  # fmt: skip
+STATES = (1, 2, 3, 4, 8, 32)
+PAPER_STATES = {  # split: log p(x, y) and log p(y | x) of train, then of dev, by number of states
+    "mcd1": [
+        (-15.14, -12.55, -10.96, -9.60, -9.21, -9.09), (-0.72, 0, 0, 0, 0, 0),
+        (-16.49, -15.04, -17.47, -13.32, -18.85, -20.61), (-0.76, 0, 0, 0, 0, 0),
+    ],
+    "mcd2": [
+        (-14.38, -11.72, -10.62, -10.26, -9.26, -9.13), (-0.58, 0, 0, 0, 0, 0),
+        (-17.60, -14.10, -19.84, -17.58, -19.45, -21.82), (-0.97, 0, -1.99, -0.36, 0, -0.04),
+    ],
+}  # fmt: skip
+TABLE = [f"states/{split}/{optimizer}" for split in PAPER_STATES for optimizer in ("adam", "em")]
+
+
+def induced(name: str, split: str, data: Path) -> tuple[Task, Grammar]:
+    task = data_set(name).prepare(data / name, split)
+    return task, induce(task.train, INDUCTION[name], seeds=task.seeds, output_cfg=task.output_cfg).grammar
+
+
+def measure(row: str, optimizer: str, data: Path) -> None:
+    name, split = row.split("/")
+    task, grammar = induced(name, split, data)
+    preset = PRESETS[name].model_copy(update={"optimizer": optimizer})
+    fit(grammar, task.train[:50], preset.model_copy(update={"steps": 2}), output_cfg=task.output_cfg).model.parse("a")
+    base = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    seconds, steps, values, scores, rates = [], [], [], [], []
+    for seed in range(3 if name == "geoquery" else 1):
+        config = preset.model_copy(update={"seed": seed})
+        start = time.process_time()
+        fitted = fit(grammar, task.train, config, output_cfg=task.output_cfg)
+        seconds.append(time.process_time() - start)
+        steps.append(fitted.steps)
+        values.append(fitted.log_prob)
+        start = time.process_time()
+        fitted.model.parse_all([example.source for example in task.test])
+        rates.append(len(task.test) / (time.process_time() - start))
+        scores.append(evaluate(fitted.model, task.test).score)
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    accuracy, coverage, precision = (mean(s) for s in zip(*((s.accuracy, s.coverage, s.precision) for s in scores)))
+    print(
+        f"{row:20} {optimizer:5} {len(grammar):>6,} {round(mean(steps)):>6,} {mean(seconds):>7.2f}"
+        f" {mean(values):>10.3f} {accuracy:>9.2%} {PAPER[row]:>6.1f} {coverage:>9.2%} {precision:>9.2%}"
+        f" {mean(rates):>9,.0f} {memory:>5.2f} GB {memory - base:>5.2f} GB",
+        flush=True,
+    )
+
+
+def log_probs(model: Model, examples: list[Example]) -> tuple[float, float]:
+    found = evaluate(model, examples)
+    return found.log_p_xy, found.log_p_y_given_x
+
+
+def measure_states(row: str, data: Path) -> None:
+    _, split, optimizer = row.split("/")
+    task, grammar = induced("scan", split, data)
+    lines: list[list[str]] = [[], [], [], []]
+    steps = {"adam": 1000, "em": 1000}[optimizer]
+    for states in STATES:
+        model = fit(grammar, task.train, FitConfig(states=states, steps=steps, max_units=0, optimizer=optimizer)).model
+        for line, value in zip(lines, (*log_probs(model, task.train), *log_probs(model, task.dev)), strict=True):
+            line.append(f"{value:>8.2f}")
+    for label, line, paper in zip(
+        ("train p(x,y)", "train p(y|x)", "dev p(x,y)", "dev p(y|x)"), lines, PAPER_STATES[split], strict=True
+    ):
+        if optimizer == "adam":
+            print(f"{split}  {label:14} paper {''.join(f'{value:>8.2f}' for value in paper)}")
+        print(f"{split}  {label:14} {optimizer:5} {''.join(line)}", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    default = Path(os.environ.get("CSL_DATA", Path(__file__).parents[2] / "shared" / "data"))
+    parser.add_argument("--data", type=Path, default=default, help="folder with the original benchmark files")
+    parser.add_argument("--here", help=argparse.SUPPRESS)
+    parser.add_argument("rows", nargs="*", default=[*ROWS, *TABLE], help=f"default: {' '.join(ROWS)} {' '.join(TABLE)}")
+    arguments = parser.parse_args()
+    row = arguments.rows[0]
+    if arguments.here == "states":
+        measure_states(row, arguments.data)
+    elif arguments.here:
+        measure(row, arguments.here, arguments.data)
+    else:
+        run_all(arguments.rows, arguments.data)
+
+
+def run_all(rows: list[str], data: Path) -> None:
+    """Run each row in a process of its own."""
+    print(
+        f"{'data':20} {'by':5} {'rules':>6} {'steps':>6} {'fit s':>7} {'log p(x,y)':>10} {'accuracy':>9} {'paper':>6}"
+        f" {'covered':>9} {'precision':>9} {'parsed/s':>9} {'memory':>8} {'of that':>8}"
+    )
+    for row in rows:
+        name = row.partition("/")[0]
+        if not (data / ("scan" if name == "states" else name)).is_dir():
+            print(f"{row:20} left out: no data in {data}")
+            continue
+        for how in ("states",) if name == "states" else ("adam", "em"):
+            subprocess.run([sys.executable, __file__, "--here", how, "--data", data, row], check=True)
+
+
+if __name__ == "__main__":
+    main()
