@@ -35,33 +35,33 @@ class Deriver:
     def __init__(self, grammar: Grammar, max_units: int = 2) -> None:
         self.rules = tuple(grammar)
         self.max_units = max_units
-        self._vocabulary = Vocabulary()
+        self.vocabulary = Vocabulary()
         self._known = {symbol for rule in self.rules for symbol in rule.source}
         store = RuleStore()
-        ids = store.add_rules(self.rules, self._vocabulary)
-        self._arrays = store.arrays
-        self._trie = build_trie(*self._arrays, ids)
+        ids = store.add_rules(self.rules, self.vocabulary)
+        self.arrays = store.arrays
+        self._trie = build_trie(*self.arrays, ids)
         self._arity = max(1, grammar.max_arity)
 
     # pairs
 
     def derivation(self, example: Example) -> Derivation | None:
         """Give a derivation of the pair, if there is one."""
-        rules, _ = self._derive([example], Threads(1))
+        rules, _ = self.derive_all([example], Threads(1))
         return Derivation.from_rules(self.rules[r] for r in rules) if len(rules) else None
 
     def derivable(self, examples: Sequence[Example], threads: int = 1) -> npt.NDArray[np.bool_]:
         """Whether each pair has a derivation."""
-        _, sizes = self._derive(examples, Threads(threads))
+        _, sizes = self.derive_all(examples, Threads(threads))
         return sizes > 0
 
-    def _derive(
+    def derive_all(
         self, examples: Sequence[Example], threads: Threads
     ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
         """Give a derivation of each pair, as rules in preorder, end to end; and their numbers, 0 if there is none."""
-        encoded = self._encode(side for example in examples for side in (example.source, example.target))
+        encoded = self.encode(side for example in examples for side in (example.source, example.target))
         # the pairs stand behind the rules, as rules that the trie does not have
-        values, begin, middle = self._arrays
+        values, begin, middle = self.arrays
         used = begin[-1]
         both = (
             np.concatenate([values[:used], encoded.values]),
@@ -83,12 +83,12 @@ class Deriver:
         sizes[known] = np.concatenate([part for _, part in found])
         return np.concatenate([part for part, _ in found]), sizes
 
-    def _encode(self, sides: Iterable[Sequence[str]]) -> Ragged:
+    def encode(self, sides: Iterable[Sequence[str]]) -> Ragged:
         """Encode tokens; those that no rule has become 0, which matches nothing."""
         values: list[int] = []
         offsets = [0]
         for side in sides:
-            values.extend(map(self._vocabulary.get, side))
+            values.extend(map(self.vocabulary.get, side))
             offsets.append(len(values))
         return Ragged(np.array(values, np.int32), np.array(offsets, np.int64))
 
@@ -96,7 +96,7 @@ class Deriver:
 
     def covered(self, sources: Sequence[Sequence[str]], threads: int = 1) -> npt.NDArray[np.bool_]:
         """Whether each input has a derivation, to any output."""
-        values, offsets = self._encode(sources)
+        values, offsets = self.encode(sources)
 
         def part_of(places: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
             bounds = offsets[places[0] : places[-1] + 2] if len(places) else offsets[:1]
@@ -106,12 +106,12 @@ class Deriver:
 
     def forests(self, sources: Sequence[Sequence[str]], limit: int = MAX_APPLICATIONS) -> source_chart.Forests:
         """Build the packed forests of inputs, as arrays."""
-        return source_chart.forests(self._trie, self.max_units, limit, *self._encode(sources))
+        return source_chart.forests(self._trie, self.max_units, limit, *self.encode(sources))
 
     def pair_forests(self, examples: Sequence[Example], limit: int = MAX_APPLICATIONS) -> source_chart.Forests:
         """Build the packed forests of all derivations of pairs, as arrays."""
         inputs = self.forests([example.source for example in examples], limit)
-        return with_outputs(inputs, *self._arrays, *self._encode(example.target for example in examples))
+        return with_outputs(inputs, *self.arrays, *self.encode(example.target for example in examples))
 
     def forest(self, source: Sequence[str], limit: int = MAX_APPLICATIONS) -> Forest:
         """Build the packed forest of an input; it has no vertices if the input is not covered."""
@@ -138,7 +138,7 @@ class Deriver:
 
     def covered_spans(self, source: Sequence[str]) -> list[tuple[int, int]]:
         """Give the spans [i, j) that the grammar derives and that lie in no larger one, from left to right."""
-        table = source_chart.derivable_spans(self._trie, self._encode([source]).values)
+        table = source_chart.derivable_spans(self._trie, self.encode([source]).values)
         spans: list[tuple[int, int]] = []
         for i, row in enumerate(table):
             j = int(row.nonzero()[0].max(initial=0))

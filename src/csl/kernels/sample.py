@@ -1,0 +1,413 @@
+"""Drawing derivations: exactly from p(z | valid, depth), or uniformly over the rules that apply.
+
+Mass tables tell how probable it is to finish within d levels, so that every draw can be finished: nothing is rejected.
+Draw number i depends on the seed and on i alone; so draws can be made in any order, on any number of threads.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from csl.kernels.hashing import mix, sequence_hash
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+
+class Tables(NamedTuple):
+    """Masses of finishing within d levels, d = 0 … D, and the automaton they belong to (csl.sampling.automaton).
+
+    Transitions are sorted by the kind they make and then by rule; those of one kind and rule are a pair.
+    """
+
+    context: Floats  # p(s | context)
+    state: Floats  # [d, s, kind]: mass of a kind in a state
+    reach: Floats  # [d, context, kind]: mass of a kind in a context
+    pair_cdf: Floats  # [d, s, pair]: cumulated within its kind
+    cdf: Floats  # [d, transition]: the product of the children's masses, cumulated within its pair
+    kinds: Ints  # kind → its pairs (offsets)
+    pairs: Ints  # pair → its transitions (offsets)
+    rule: Ints  # pair → rule
+    rules: Floats  # [s, rule]: p(r | s)
+    goal: npt.NDArray[np.bool_]
+    arguments: Ints
+    classes: Ints
+    class_context: Ints
+    members: Ints
+    kind: Ints
+
+
+@njit(cache=True, nogil=True)
+def _uniform(state):
+    """Advance a generator (splitmix64) held in state[0]; return a number in [0, 1)."""
+    state[0] += np.uint64(0x9E3779B97F4A7C15)
+    return np.float64(mix(np.int64(state[0])) >> np.uint64(11)) * (1.0 / (1 << 53))
+
+
+@njit(cache=True, nogil=True)
+def start_generator(seed, number):
+    """Return the generator of draw `number`."""
+    return np.array([mix(np.int64(mix(seed)) ^ np.int64(number))], np.uint64)
+
+
+@njit(cache=True, nogil=True)
+def _pick(weights, n, generator):
+    """Draw an index below n in proportion to the weights."""
+    total = 0.0
+    for i in range(n):
+        total += weights[i]
+    u = _uniform(generator) * total
+    last = 0
+    for i in range(n):
+        if weights[i] > 0:
+            last = i
+            u -= weights[i]
+            if u < 0:
+                return i
+    return last
+
+
+@njit(cache=True, nogil=True)
+def _search(cdf, start, stop, generator):
+    """Draw an index in [start, stop) in proportion to the steps of cumulated weights."""
+    u = _uniform(generator) * cdf[stop - 1]
+    low, high = start, stop - 1
+    while low < high:
+        half = (low + high) // 2
+        if cdf[half] > u:
+            high = half
+        else:
+            low = half + 1
+    return low
+
+
+@njit(cache=True, nogil=True)
+def _mass(cdf, i, start):
+    return cdf[i] - (cdf[i - 1] if i > start else 0.0)
+
+
+@njit(cache=True, nogil=True)
+def _class_mass(tables, d, c):
+    """Return the mass of a class within d levels."""
+    total = 0.0
+    for p in range(tables.members[c], tables.members[c + 1]):
+        total += tables.reach[d, tables.class_context[c], tables.kind[p]]
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _pick_kind(tables, c, d, least, weights, generator):
+    """Draw the kind of a child of class c that finishes within d levels, and needs at least `least`."""
+    n = tables.members[c + 1] - tables.members[c]
+    for i in range(n):
+        row = tables.kind[tables.members[c] + i]
+        weights[i] = tables.reach[d, tables.class_context[c], row]
+        if least > 1:
+            weights[i] -= tables.reach[least - 1, tables.class_context[c], row]
+    return tables.kind[tables.members[c] + _pick(weights, n, generator)]
+
+
+@njit(cache=True, nogil=True)
+def _pick_transition(tables, context, kind, d, least, weights, generator):
+    """Draw state and transition of a node of this kind that finishes within d levels and needs at least `least`."""
+    states = tables.context.shape[1]
+    for s in range(states):
+        weights[s] = tables.state[d, s, kind]
+        if least > 1:
+            weights[s] -= tables.state[least - 1, s, kind]
+        weights[s] *= tables.context[context, s]
+    s = _pick(weights, states, generator)
+    first, last = tables.kinds[kind], tables.kinds[kind + 1]
+    if least <= 1:
+        pair = _search(tables.pair_cdf[d, s], first, last, generator)
+        return pair, _search(tables.cdf[d], tables.pairs[pair], tables.pairs[pair + 1], generator)
+    n = tables.pairs[last] - tables.pairs[first]
+    for pair in range(first, last):
+        for t in range(tables.pairs[pair], tables.pairs[pair + 1]):
+            deep = _mass(tables.cdf[d], t, tables.pairs[pair]) - _mass(tables.cdf[least - 1], t, tables.pairs[pair])
+            weights[t - tables.pairs[first]] = tables.rules[s, tables.rule[pair]] * max(deep, 0.0)
+    t = tables.pairs[first] + _pick(weights, n, generator)
+    pair = first
+    while tables.pairs[pair + 1] <= t:
+        pair += 1
+    return pair, t
+
+
+@njit(cache=True, nogil=True)
+def draw(tables, depth, least, seed, start, count):
+    """Draw derivations number start … start + count − 1 from p(z | valid, least ≤ levels ≤ depth).
+
+    Returns their rules in preorder, end to end, and the offsets.
+    """
+    offsets = np.zeros(count + 1, np.int64)
+    out = np.empty(max(1024, 8 * count), np.int32)
+    room = max(tables.context.shape[1], len(tables.rule), tables.pairs[-1], len(tables.goal))
+    weights = np.empty(room)
+    stack = np.empty((256, 4), np.int64)  # context, kind, levels left, least levels
+    size = 0
+    for i in range(count):
+        generator = start_generator(seed, start + i)
+        for q in range(len(tables.goal)):
+            weights[q] = 0.0
+            if tables.goal[q]:
+                weights[q] = tables.reach[depth, 0, q]
+                if least > 1:
+                    weights[q] -= tables.reach[least - 1, 0, q]
+        stack[0, 0], stack[0, 1] = 0, _pick(weights, len(tables.goal), generator)
+        stack[0, 2], stack[0, 3] = depth, least
+        top = 1
+        while top > 0:
+            top -= 1
+            d, m = stack[top, 2], stack[top, 3]
+            pair, t = _pick_transition(tables, stack[top, 0], stack[top, 1], d, m, weights, generator)
+            if size == len(out):
+                longer = np.empty(2 * size, np.int32)
+                longer[:size] = out
+                out = longer
+            out[size] = tables.rule[pair]
+            size += 1
+            first, last = tables.arguments[t], tables.arguments[t + 1]
+            if top + last - first > len(stack):
+                taller = np.empty((2 * len(stack), 4), np.int64)
+                taller[:top] = stack[:top]
+                stack = taller
+            for p in range(first, last):  # the first child goes on top
+                c = tables.classes[p]
+                limit, need = d - 1, 1
+                if m > 1:  # one of the children from here on must be deep enough
+                    deep, shallow = _class_mass(tables, d - 1, c), 0.0
+                    if m > 2:
+                        shallow = _class_mass(tables, m - 2, c)
+                    rest, rest_shallow = 1.0, 1.0
+                    for q in range(p + 1, last):
+                        rest *= _class_mass(tables, d - 1, tables.classes[q])
+                        rest_shallow *= _class_mass(tables, m - 2, tables.classes[q]) if m > 2 else 0.0
+                    here = max(deep - shallow, 0.0) * rest
+                    later = shallow * max(rest - rest_shallow, 0.0) if p + 1 < last else 0.0
+                    if _uniform(generator) * (here + later) < here:
+                        need, m = m - 1, 1
+                    else:
+                        limit = m - 2
+                place = top + (last - 1 - p)
+                stack[place, 0] = tables.class_context[c]
+                stack[place, 1] = _pick_kind(tables, c, limit, need, weights, generator)
+                stack[place, 2], stack[place, 3] = limit, need
+            top += last - first
+        offsets[i + 1] = size
+    return out[:size].copy(), offsets
+
+
+class Local(NamedTuple):
+    """What applies at a category, for choices made one rule at a time: rows (typings) sorted by category and rule."""
+
+    categories: Ints  # category → its rules (offsets)
+    rows: Ints  # rule of a category → its rows (offsets)
+    rule: Ints  # rule of a category → rule
+    children: Ints  # [row, place]: category
+    levels: Ints  # row → fewest levels in which it can be finished
+    contexts: Ints  # rule → its first context
+    arity: Ints  # of rules
+    root: int
+
+
+@njit(cache=True, nogil=True)
+def draw_local(local, depth, least, seed, start, count, used):
+    """Draw derivations by choosing, from the top, among the rules that can be finished within the depth.
+
+    With `used` of shape (0, 0) the choice is uniform. Otherwise `used[context, rule]` counts uses: the choice is in
+    proportion to 1 / (1 + uses)², and the counts grow with every draw. Derivations with fewer than `least` levels are
+    avoided by not ending a first branch too early. Returns rules in preorder, end to end, and the offsets.
+    """
+    offsets = np.zeros(count + 1, np.int64)
+    out = np.empty(max(1024, 8 * count), np.int32)
+    weights = np.empty(len(local.rule))
+    stack = np.empty((256, 4), np.int64)  # context, category, levels left, least levels
+    size = 0
+    for i in range(count):
+        generator = start_generator(seed, start + i)
+        stack[0, 0], stack[0, 1], stack[0, 2], stack[0, 3] = 0, local.root, depth, least
+        top = 1
+        while top > 0:
+            top -= 1
+            context, category, d, m = stack[top, 0], stack[top, 1], stack[top, 2], stack[top, 3]
+            first, last = local.categories[category], local.categories[category + 1]
+            some = False
+            for strict in (True, False):
+                for g in range(first, last):
+                    fits = False
+                    for row in range(local.rows[g], local.rows[g + 1]):
+                        fits = fits or local.levels[row] <= d
+                    if strict and m > 1 and local.arity[local.rule[g]] == 0:
+                        fits = False
+                    uses = used[context, local.rule[g]] if used.shape[0] > 0 else 0.0
+                    weights[g - first] = 1.0 / (1.0 + uses) ** 2 if fits else 0.0
+                    some = some or fits
+                if some:
+                    break
+            g = first + _pick(weights, last - first, generator)
+            r = local.rule[g]
+            if used.shape[0] > 0:
+                used[context, r] += 1.0
+            n = 0
+            for row in range(local.rows[g], local.rows[g + 1]):
+                weights[n] = 1.0 if local.levels[row] <= d else 0.0
+                n += 1
+            row = local.rows[g] + _pick(weights, n, generator)
+            if size == len(out):
+                longer = np.empty(2 * size, np.int32)
+                longer[:size] = out
+                out = longer
+            out[size] = r
+            size += 1
+            arity = local.arity[r]
+            if top + arity > len(stack):
+                taller = np.empty((2 * len(stack), 4), np.int64)
+                taller[:top] = stack[:top]
+                stack = taller
+            for k in range(arity):
+                place = top + arity - 1 - k
+                stack[place, 0], stack[place, 1] = local.contexts[r] + k, local.children[row, k]
+                stack[place, 2], stack[place, 3] = d - 1, m - 1 if k == 0 else 1
+            top += arity
+        offsets[i + 1] = size
+    return out[:size].copy(), offsets
+
+
+@njit(cache=True, nogil=True)
+def expand(values, begin, middle, rules, offsets, most):
+    """Write out the pairs that derivations derive.
+
+    Returns (x values, x offsets, y values, y offsets). A pair with a side of more than `most` tokens is left empty.
+    """
+    count = len(offsets) - 1
+    x, y = np.empty(1024, np.int32), np.empty(1024, np.int32)
+    x_offsets, y_offsets = np.zeros(count + 1, np.int64), np.zeros(count + 1, np.int64)
+    for side in range(2):
+        out, out_offsets = (x, x_offsets) if side == 0 else (y, y_offsets)
+        buffer = np.empty(1024, np.int32)
+        stack = np.empty((64, 2), np.int64)  # stretches of the buffer
+        size = 0
+        for i in range(count):
+            top, end, too_long = 0, 0, False
+            for q in range(offsets[i + 1] - 1, offsets[i] - 1, -1):
+                r = rules[q]
+                a, b = (begin[r], middle[r]) if side == 0 else (middle[r], begin[r + 1])
+                arity, length = 0, 0
+                for p in range(begin[r], middle[r]):
+                    arity += values[p] < 0
+                for p in range(a, b):
+                    s = values[p]
+                    length += 1 if s > 0 else stack[top + s, 1] - stack[top + s, 0]
+                if length > most:
+                    too_long = True
+                    break
+                while end + length > len(buffer):
+                    bigger = np.empty(2 * len(buffer), np.int32)
+                    bigger[:end] = buffer[:end]
+                    buffer = bigger
+                at = end
+                for p in range(a, b):
+                    s = values[p]
+                    if s > 0:
+                        buffer[at] = s
+                        at += 1
+                    else:  # child k lies k-th from the top
+                        for z in range(stack[top + s, 0], stack[top + s, 1]):
+                            buffer[at] = buffer[z]
+                            at += 1
+                top -= arity
+                if top == len(stack):
+                    taller = np.empty((2 * top, 2), np.int64)
+                    taller[:top] = stack
+                    stack = taller
+                stack[top, 0], stack[top, 1] = end, at
+                top += 1
+                end = at
+            length = 0 if too_long else stack[0, 1] - stack[0, 0]
+            while size + length > len(out):
+                bigger = np.empty(2 * len(out), np.int32)
+                bigger[:size] = out[:size]
+                out = bigger
+            if not too_long:
+                out[size : size + length] = buffer[stack[0, 0] : stack[0, 1]]
+            size += length
+            out_offsets[i + 1] = size
+        if side == 0:
+            x = out[:size].copy()
+        else:
+            y = out[:size].copy()
+    return x, x_offsets, y, y_offsets
+
+
+@njit(cache=True, nogil=True)
+def keep_new(keys, slots, count):
+    """Tell which keys (≥ 1) are new; `slots` is an open-addressing table, `count` its entries, both updated.
+
+    Returns (new, slots, count); the table is replaced by a larger one when it is half full.
+    """
+    new = np.zeros(len(keys), np.bool_)
+    for i in range(len(keys)):
+        if 2 * count >= len(slots):
+            old = slots
+            slots = np.zeros(2 * len(old), np.uint64)
+            for key in old:
+                if key:
+                    at = np.int64(key & np.uint64(len(slots) - 1))
+                    while slots[at]:
+                        at = (at + 1) & (len(slots) - 1)
+                    slots[at] = key
+        at = np.int64(keys[i] & np.uint64(len(slots) - 1))
+        while slots[at] and slots[at] != keys[i]:
+            at = (at + 1) & (len(slots) - 1)
+        if not slots[at]:
+            slots[at] = keys[i]
+            count += 1
+            new[i] = True
+    return new, slots, count
+
+
+@njit(cache=True, nogil=True)
+def missing(keys, slots):
+    """Tell which keys are not in a table that `keep_new` made."""
+    out = np.ones(len(keys), np.bool_)
+    for i in range(len(keys)):
+        at = np.int64(keys[i] & np.uint64(len(slots) - 1))
+        while slots[at] and slots[at] != keys[i]:
+            at = (at + 1) & (len(slots) - 1)
+        out[i] = slots[at] == 0
+    return out
+
+
+@njit(cache=True, nogil=True)
+def pair_keys(x, x_offsets, y, y_offsets):
+    """Hash pairs to keys ≥ 1."""
+    keys = np.empty(len(x_offsets) - 1, np.uint64)
+    for i in range(len(keys)):
+        one = sequence_hash(x, x_offsets[i], x_offsets[i + 1])
+        both = mix(np.int64(one)) + sequence_hash(y, y_offsets[i], y_offsets[i + 1])
+        keys[i] = max(mix(np.int64(both)), np.uint64(1))
+    return keys
+
+
+@njit(cache=True, nogil=True)
+def context_counts(rules, offsets, contexts, arity):
+    """Count the uses of rules in contexts over derivations in preorder: [context, rule]."""
+    counts = np.zeros((contexts[-1], len(arity)))
+    stack = np.empty(64, np.int64)
+    for i in range(len(offsets) - 1):
+        stack[0] = 0
+        top = 1
+        for p in range(offsets[i], offsets[i + 1]):
+            r = rules[p]
+            top -= 1
+            counts[stack[top], r] += 1
+            if top + arity[r] > len(stack):
+                taller = np.empty(2 * (top + arity[r]), np.int64)
+                taller[:top] = stack[:top]
+                stack = taller
+            for k in range(arity[r] - 1, -1, -1):
+                stack[top] = contexts[r] + k
+                top += 1
+    return counts

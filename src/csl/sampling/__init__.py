@@ -1,0 +1,1 @@
+"""Sampling new pairs from a grammar and its model (paper, "Data Augmentation")."""

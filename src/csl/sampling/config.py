@@ -1,0 +1,51 @@
+"""The options of sampling and their presets (paper, "Sampling" under "Hyperparameters")."""
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from csl.errors import InputError, nearest
+
+Strategy = Literal["model", "tempered", "uniform", "coverage"]
+
+
+class SampleConfig(BaseModel):
+    """What decides, beside grammar and model, which pairs are drawn.
+
+    - `model`: from the model's own p(x, y), given that the output is valid and the derivation not too deep. Samples
+      look like the training data, recombined.
+    - `tempered`: the same with θ_{s,r} divided by the temperature: rarer combinations come up more often. For skewed
+      data, where what matters is rare.
+    - `uniform`: from the top, each rule that can be finished within the depth is as likely as any other. Needs no
+      model.
+    - `coverage`: like `uniform`, but rules that were used least in their context, in training and so far, come first.
+      Unseen combinations come up early: for small samples, and to see what a grammar allows.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    strategy: Annotated[Strategy, Field(description="model, tempered, uniform or coverage")] = "model"
+    temperature: Annotated[float, Field(gt=0, description="of strategy tempered; inf: all rules alike")] = 1.0
+    depth_bias: Annotated[float, Field(ge=0, description="δ, added to θ of rules with many nonterminals")] = 0.0
+    bias_above: Annotated[int, Field(ge=0, description="rules with more nonterminals than this get δ")] = 1
+    max_depth: Annotated[int, Field(ge=1, le=200, description="levels of a derivation, at most")] = 20
+    min_depth: Annotated[int, Field(ge=1, description="levels of a derivation, at least; 2: start open")] = 2
+    max_length: Annotated[int, Field(ge=1, description="tokens of a side, at most")] = 256
+    unique: Annotated[bool, Field(description="each pair once")] = True
+    new: Annotated[bool, Field(description="drop pairs that are in the training set")] = True
+    seed: Annotated[int, Field(ge=0, description="of the draws")] = 0
+
+
+PRESETS = {
+    "scan": SampleConfig(max_depth=5),
+    "cogs": SampleConfig(depth_bias=6.0),
+    "geoquery": SampleConfig(),
+    "smcalflow": SampleConfig(max_depth=10),
+}
+
+
+def preset(name: str) -> SampleConfig:
+    """Return a preset by name."""
+    if name not in PRESETS:
+        raise InputError(f"no preset {name!r}; {nearest(name, PRESETS)}")
+    return PRESETS[name]

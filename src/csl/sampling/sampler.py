@@ -1,0 +1,152 @@
+"""A stream of sampled pairs in constant memory.
+
+Draws are numbered and made in chunks of fixed size, so that the stream depends on the seed alone, not on the number of
+threads. If a grammar has fewer distinct pairs than are asked for, the stream ends when draws have long brought nothing
+new.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from itertools import count as count_from
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from csl.data import Example
+from csl.errors import InputError
+from csl.grammar import Grammar, Rule
+from csl.grammar.output_cfg import OutputCfg
+from csl.kernels.sample import context_counts, draw, draw_local, expand, keep_new, missing, pair_keys
+from csl.kernels.threads import Threads
+from csl.model.model import Model, context_starts, softmax
+from csl.parsing.derivation import Derivation
+from csl.parsing.deriver import Deriver
+from csl.sampling.automaton import build_automaton
+from csl.sampling.config import SampleConfig
+from csl.sampling.tables import build_local, build_tables
+
+CHUNK = 4096  # draws made together
+PATIENCE = 20  # give up when this many times as many draws as there are pairs, and 100,000, brought nothing new
+
+Draw = Callable[[int], tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]]
+"""Makes a chunk of draws, from this number on: rules in preorder, end to end, and their offsets."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A sampled pair, with the numbers of the rules of its derivation in preorder."""
+
+    example: Example
+    rules: tuple[int, ...]
+
+
+class Sampler:
+    """Draws pairs from a grammar."""
+
+    def __init__(
+        self,
+        grammar: Grammar,
+        config: SampleConfig,
+        *,
+        model: Model | None = None,
+        output_cfg: OutputCfg | None = None,
+        train: Sequence[Example] = (),
+    ) -> None:
+        """Build the tables. Strategies `model` and `tempered` need a model; `train` is what counts as known."""
+        if config.min_depth > config.max_depth:
+            raise InputError(f"min_depth {config.min_depth} is more than max_depth {config.max_depth}")
+        self.rules: tuple[Rule, ...] = tuple(grammar)
+        self.config = config
+        self._train = list(dict.fromkeys(train))
+        self._deriver = Deriver(grammar)
+        vocabulary = self._deriver.vocabulary
+        self._tokens = np.array([vocabulary.token(i) for i in range(len(vocabulary))], object)
+        self.exhausted = False  # whether the last stream ended because nothing new came up
+        if config.strategy in ("uniform", "coverage"):
+            self._draw = self._local(grammar, output_cfg)
+        else:
+            if model is None:
+                raise InputError(f"strategy {config.strategy!r} needs a fitted model: run `csl fit`, or choose uniform")
+            self._draw = self._exact(grammar, model, output_cfg)
+
+    def _exact(self, grammar: Grammar, model: Model, output_cfg: OutputCfg | None) -> Draw:
+        config = self.config
+        theta = model.theta_rule
+        if config.strategy == "tempered":
+            theta = np.zeros_like(theta) if math.isinf(config.temperature) else theta / config.temperature
+        many = np.array([rule.arity > config.bias_above for rule in grammar])
+        rules = softmax(theta + config.depth_bias * many)
+        automaton = build_automaton(grammar, output_cfg)
+        tables = build_tables(automaton, softmax(model.theta_context), rules, config.max_depth)
+        mass = tables.reach[-1, 0][tables.goal].sum() - tables.reach[config.min_depth - 1, 0][tables.goal].sum()
+        if not mass > 0:
+            raise InputError(
+                f"no valid derivation has between {config.min_depth} and {config.max_depth} levels; change the depths"
+            )
+        return lambda start: draw(tables, config.max_depth, config.min_depth, config.seed, start, CHUNK)
+
+    def _local(self, grammar: Grammar, output_cfg: OutputCfg | None) -> Draw:
+        config, local = self.config, build_local(grammar, output_cfg)
+        first, last = local.categories[local.root], local.categories[local.root + 1]
+        levels = local.levels[local.rows[first] : local.rows[last]]
+        if not len(levels) or levels.min() > config.max_depth:
+            raise InputError(f"no valid derivation has at most {config.max_depth} levels; raise max_depth")
+        uses = np.zeros((0, 0))
+        if config.strategy == "coverage":
+            used, sizes = self._deriver.derive_all(self._train, Threads(1))
+            uses = context_counts(used, np.concatenate([[0], np.cumsum(sizes)]), context_starts(grammar), local.arity)
+
+        def some(start: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
+            return draw_local(local, config.max_depth, config.min_depth, config.seed, start, CHUNK, uses.copy())
+
+        return some
+
+    def stream(self, count: int, threads: int = 1) -> Iterator[Sample]:
+        """Draw `count` pairs, fewer if there are not so many; then `exhausted` is true."""
+        pool, found, since = Threads(threads), 0, 0
+        slots, known = np.zeros(1 << 16, np.uint64), 0  # keys of pairs that are not wanted (again)
+        if self.config.new and self._train:
+            x, y = (self._deriver.encode(getattr(e, side) for e in self._train) for side in ("source", "target"))
+            _, slots, known = keep_new(pair_keys(*x, *y), slots, known)
+        self.exhausted = False
+        for start in count_from(0, CHUNK * threads):
+            starts = np.arange(start, start + CHUNK * threads, CHUNK)
+            for rules, offsets, x, xo, y, yo in chain(*pool.chunks(self._chunks, starts, parts=threads)):
+                keys, good = pair_keys(x, xo, y, yo), (np.diff(xo) > 0) & (np.diff(yo) > 0)
+                if self.config.unique:
+                    good[good], slots, known = keep_new(keys[good], slots, known)
+                else:
+                    good &= missing(keys, slots)
+                since = 0 if good.any() else since + len(good)
+                for i in np.flatnonzero(good):
+                    source, target = self._tokens[x[xo[i] : xo[i + 1]]], self._tokens[y[yo[i] : yo[i + 1]]]
+                    yield Sample(
+                        Example(tuple(source), tuple(target)), tuple(rules[offsets[i] : offsets[i + 1]].tolist())
+                    )
+                    found += 1
+                    if found == count:
+                        return
+                if since > max(100_000, PATIENCE * found):
+                    self.exhausted = True
+                    return
+
+    def _chunks(self, starts: npt.NDArray[np.int64]) -> list[tuple[npt.NDArray[Any], ...]]:
+        made = []
+        for start in starts:
+            rules, offsets = self._draw(int(start))
+            made.append((rules, offsets, *expand(*self._deriver.arrays, rules, offsets, self.config.max_length)))
+        return made
+
+    def derivation(self, sample: Sample) -> Derivation:
+        """Rebuild the derivation of a sample."""
+        return Derivation.from_rules(self.rules[r] for r in sample.rules)
+
+    def parents(self) -> dict[int, int]:
+        """For each rule that training examples use, the number of the first that does, counted from 1."""
+        used, sizes = self._deriver.derive_all(self._train, Threads(1))
+        number = np.repeat(np.arange(1, len(sizes) + 1), sizes)
+        rules, first = np.unique(used, return_index=True)
+        return dict(zip(rules.tolist(), number[first].tolist(), strict=True))

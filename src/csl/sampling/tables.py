@@ -1,0 +1,94 @@
+"""Mass tables: Z_d, the probability of finishing a derivation within d levels, for every state and kind."""
+
+import numpy as np
+
+from csl.grammar import Grammar
+from csl.grammar.output_cfg import ROOT, OutputCfg
+from csl.kernels.sample import Local, Tables
+from csl.model.model import FloatArray, context_starts
+from csl.sampling.automaton import Automaton
+
+
+def build_tables(automaton: Automaton, context: FloatArray, rules: FloatArray, depth: int) -> Tables:
+    """Build the tables for p(s | context) and p(r | s) up to a depth.
+
+    Z_d[s, q] sums p(r | s) over the transitions to kind q, times the masses of their children within d − 1 levels.
+    """
+    a, states = automaton, rules.shape[0]
+    made = np.repeat(np.arange(a.n_kinds), np.diff(a.kinds))
+    order = np.lexsort((a.rule, made))  # by kind, then rule
+    rule, made = a.rule[order], made[order]
+    starts = np.flatnonzero(np.r_[True, (np.diff(rule) != 0) | (np.diff(made) != 0)]) if len(rule) else np.zeros(0, int)
+    pairs = np.r_[starts, len(rule)].astype(np.int64)
+    pair_rule, pair_kind = rule[starts], made[starts]
+    kinds = np.searchsorted(pair_kind, np.arange(a.n_kinds + 1)).astype(np.int64)
+    sizes = np.diff(a.arguments)[order]
+    arguments = np.r_[0, np.cumsum(sizes)].astype(np.int64)
+    classes = np.concatenate([a.classes[a.arguments[t] : a.arguments[t + 1]] for t in order] or [a.classes])
+
+    state = np.zeros((depth + 1, states, a.n_kinds))
+    reach = np.zeros((depth + 1, len(context), a.n_kinds))
+    cdf = np.zeros((depth + 1, len(rule)))
+    pair_cdf = np.zeros((depth + 1, states, len(pair_rule)))
+    member_context = np.repeat(a.context, np.diff(a.members))
+    for d in range(1, depth + 1):
+        mass = np.zeros(len(a.context))
+        np.add.at(mass, np.repeat(np.arange(len(a.context)), np.diff(a.members)), reach[d - 1][member_context, a.kind])
+        product = np.ones(len(rule))
+        np.multiply.at(product, np.repeat(np.arange(len(rule)), sizes), mass[classes])
+        cdf[d] = _cumulated(product, pairs)
+        weight = rules[:, pair_rule] * np.add.reduceat(product, pairs[:-1])
+        for s in range(states):
+            pair_cdf[d, s] = _cumulated(weight[s], kinds)
+        np.add.at(state[d].T, pair_kind, weight.T)
+        reach[d] = context @ state[d]
+    return Tables(
+        context, state, reach, pair_cdf, cdf, kinds, pairs, pair_rule, rules, a.goal, arguments, classes, a.context,
+        a.members, a.kind,
+    )  # fmt: skip
+
+
+def _cumulated(weights: FloatArray, offsets: np.ndarray) -> FloatArray:
+    """Cumulate within groups."""
+    total = np.cumsum(weights)
+    before = np.r_[0.0, total][offsets[:-1]]
+    out: FloatArray = total - np.repeat(before, np.diff(offsets))
+    return out
+
+
+def build_local(grammar: Grammar, output_cfg: OutputCfg | None) -> Local:
+    """Build what `draw_local` needs: the typings of all rules by category, and how quickly each can be finished."""
+    if output_cfg is None:
+        number, rows = {ROOT.name: 0}, [(0, r, (0,) * rule.arity) for r, rule in enumerate(grammar)]
+    else:
+        number = {name: k for k, name in enumerate(output_cfg.categories)}
+        rows = sorted(
+            (number[t.category], r, tuple(number[child] for child in t.children))
+            for r, rule in enumerate(grammar)
+            for t in output_cfg.typings(rule.target)
+        )
+    never = len(rows) + 1
+    quickest, levels = [never] * len(number), [never] * len(rows)
+    changed = True
+    while changed:
+        changed = False
+        for k, (category, _, children) in enumerate(rows):
+            new = 1 + max((quickest[child] for child in children), default=0)
+            if new < levels[k]:
+                levels[k], changed = new, True
+                quickest[category] = min(quickest[category], new)
+    groups = list(dict.fromkeys((category, r) for category, r, _ in rows))
+    table = np.full((len(rows), max(1, grammar.max_arity)), -1, np.int64)
+    for k, (_, _, children) in enumerate(rows):
+        table[k, : len(children)] = children
+    row_group = [(category, r) for category, r, _ in rows]
+    return Local(
+        np.searchsorted([category for category, _ in groups], np.arange(len(number) + 1)).astype(np.int64),
+        np.r_[[row_group.index(group) for group in groups], len(rows)].astype(np.int64),
+        np.array([r for _, r in groups], np.int64),
+        table,
+        np.array(levels, np.int64),
+        context_starts(grammar),
+        np.array([rule.arity for rule in grammar], np.int64),
+        number[ROOT.name],
+    )
