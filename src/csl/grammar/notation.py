@@ -27,7 +27,8 @@ _ESCAPE = re.compile(r"\\(?:u\{([0-9a-fA-F]{1,6})\}|(\\)|)")
 
 def escape(token: str, reserved: Callable[[str], object]) -> str:
     """Write a token so that it is one word and, if `reserved` holds for it, is not taken for notation."""
-    word = "".join(_escape_character(c) for c in token)
+    plain = token.isprintable() and " " not in token and "\\" not in token
+    word = token if plain else "".join(map(_escape_character, token))
     return "\\" + word if reserved(token) else word
 
 
