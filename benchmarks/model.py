@@ -75,7 +75,8 @@ def measure(row: str, optimizer: str, data: Path) -> None:
         rates.append(len(task.test) / (time.process_time() - start))
         scores.append(evaluate(fitted.model, task.test).score)
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    accuracy, coverage, precision = (mean(s) for s in zip(*((s.accuracy, s.coverage, s.precision) for s in scores)))
+    figures = [(s.accuracy, s.coverage, s.precision) for s in scores]
+    accuracy, coverage, precision = (mean(s) for s in zip(*figures, strict=True))
     print(
         f"{row:20} {optimizer:5} {len(grammar):>6,} {round(mean(steps)):>6,} {mean(seconds):>7.2f}"
         f" {mean(values):>10.3f} {accuracy:>9.2%} {PAPER[row]:>6.1f} {coverage:>9.2%} {precision:>9.2%}"

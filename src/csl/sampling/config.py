@@ -31,8 +31,8 @@ class SampleConfig(BaseModel):
     max_depth: Annotated[int, Field(ge=1, le=200, description="levels of a derivation, at most")] = 20
     min_depth: Annotated[int, Field(ge=1, description="levels of a derivation, at least; 2: start open")] = 2
     max_length: Annotated[int, Field(ge=1, description="tokens of a side, at most")] = 256
-    unique: Annotated[bool, Field(description="each pair once")] = True
-    new: Annotated[bool, Field(description="drop pairs that are in the training set")] = True
+    unique: Annotated[bool, Field(description="each pair once")] = False
+    new: Annotated[bool, Field(description="drop pairs that are in the training set")] = False
     seed: Annotated[int, Field(ge=0, description="of the draws")] = 0
 
 
