@@ -9,7 +9,7 @@ import sys
 import typer
 from rich.text import Text
 
-from csl.cli import data, evaluate, explain, fit, grammar, induce, parse
+from csl.cli import augment, data, evaluate, explain, fit, grammar, induce, parse, sample
 from csl.cli.console import is_interrupt, new_console
 from csl.errors import CslError
 
@@ -20,7 +20,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (induce.induce, fit.fit, parse.parse, evaluate.evaluate):
+for command in (augment.augment, induce.induce, fit.fit, parse.parse, evaluate.evaluate, sample.sample):
     app.command()(command)
 app.add_typer(data.app, name="data")
 grammar.app.command()(explain.coverage)

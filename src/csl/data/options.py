@@ -4,7 +4,7 @@ A config class stands beside the thing that it configures; what is common to all
 """
 
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TypeVar
 
@@ -42,7 +42,7 @@ def parse_setting(text: str) -> tuple[str, str]:
 
 
 def changed(
-    config: Config, values: dict[str, object] | Iterable[tuple[str, object]], path: Path | str | None = None
+    config: Config, values: Mapping[str, object] | Iterable[tuple[str, object]], path: Path | str | None = None
 ) -> Config:
     """Return the config with some values changed; an unknown key or a wrong value is refused by name."""
     new, fields = dict(values), type(config).model_fields

@@ -49,3 +49,11 @@ def preset(name: str) -> SampleConfig:
     if name not in PRESETS:
         raise InputError(f"no preset {name!r}; {nearest(name, PRESETS)}")
     return PRESETS[name]
+
+
+FEW_RULES = 50  # a grammar so small is deep quickly: its derivations are kept shallow
+
+
+def choose(rules: int) -> SampleConfig:
+    """Choose a preset by the size of the grammar."""
+    return PRESETS["scan" if rules <= FEW_RULES else "geoquery"]

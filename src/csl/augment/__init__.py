@@ -1,0 +1,1 @@
+"""Augmented training sets: original and synthetic pairs in equal proportions (paper, "Data Augmentation")."""

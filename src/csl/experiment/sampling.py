@@ -1,0 +1,96 @@
+"""Samples in files: streamed, in shards if there are many, with a data card beside them."""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator
+from itertools import islice
+from pathlib import Path
+
+from csl import __version__
+from csl.data import Example, write_examples
+from csl.data.files import read_lines, write_json
+from csl.errors import InputError
+from csl.sampling.config import SampleConfig
+from csl.sampling.sampler import Sample, Sampler
+
+PROVENANCE = ("derivation", "parents")
+
+
+def write_samples(
+    path: Path,
+    sampler: Sampler,
+    count: int,
+    *,
+    shards: int = 1,
+    threads: int = 1,
+    provenance: bool = False,
+    about: dict[str, object] | None = None,
+    progress: Callable[[int], None] = lambda _: None,
+) -> int:
+    """Write `count` samples, or as many as there are; return how many. `progress` hears of every thousand.
+
+    With `provenance` each pair has two more columns: the numbers of the rules of its derivation (lines of the grammar)
+    and, for each of these, of the first training example that uses it (0: none).
+    """
+    stream = sampler.stream(count, threads)
+    parents = sampler.parents() if provenance else {}
+    written = 0
+
+    def rows(samples: Iterator[Sample]) -> Iterator[Example]:
+        nonlocal written
+        for sample in samples:
+            written += 1
+            if written % 1000 == 0:
+                progress(written)
+            if not provenance:
+                yield sample.example
+                continue
+            meta = {
+                "derivation": " ".join(str(r + 1) for r in sample.rules),
+                "parents": " ".join(str(parents.get(r, 0)) for r in sample.rules),
+            }
+            yield Example(sample.example.source, sample.example.target, meta)
+
+    columns, size = PROVENANCE if provenance else (), -(-count // shards)
+    files = [path if shards == 1 else shard_name(path, k, shards) for k in range(shards)]
+    sizes = {file.name: write_examples(file, rows(islice(stream, size)), columns=columns) for file in files}
+    config = sampler.config.model_dump()
+    config_hash = hashlib.sha256(json.dumps(config, sort_keys=True, default=str).encode()).hexdigest()
+    card = {
+        "csl": __version__, "asked": count, "written": written, "exhausted": sampler.exhausted, "files": sizes,
+        "sampling": {k: str(v) if v == float("inf") else v for k, v in config.items()}, "config_hash": config_hash,
+        "columns": ["input", "output", *columns],
+    }  # fmt: skip
+    write_json(card_path(path), card | (about or {}))
+    return written
+
+
+def shard_name(path: Path, k: int, shards: int) -> Path:
+    """Name shard k: samples.tsv → samples-00001-of-00004.tsv."""
+    stem, dot, ending = path.name.partition(".")
+    return path.with_name(f"{stem}-{k + 1:05}-of-{shards:05}{dot}{ending}")
+
+
+def card_path(path: Path) -> Path:
+    """Name the data card of a file: samples.tsv → samples.card.json."""
+    return path.with_name(path.name.partition(".")[0] + ".card.json")
+
+
+def source_licence(run: Path) -> str | None:
+    """Find the licence of a run's training data in the card that `csl data prepare` wrote beside it."""
+    try:
+        train = json.loads("\n".join(line for _, line in read_lines(run / "config.json")))["train"]
+        card = json.loads("\n".join(line for _, line in read_lines(Path(train).with_name("card.json"))))
+        return str(card["licence"])
+    except (InputError, ValueError, KeyError, TypeError):
+        return None  # not known: the card says null
+
+
+def describe(config: SampleConfig) -> str:
+    """Say in a few words how samples are drawn."""
+    extra = f", temperature {config.temperature:g}" if config.strategy == "tempered" else ""
+    extra += f", depth bias {config.depth_bias:g}" if config.depth_bias else ""
+    kept = " unique" * config.unique + " new" * config.new
+    return (
+        f"strategy {config.strategy}{extra}, depth {config.min_depth} to {config.max_depth}{kept}, seed {config.seed}"
+    )
