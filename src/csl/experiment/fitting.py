@@ -86,9 +86,6 @@ def fit_into(
 ) -> Fitted:
     """Fit a model to the grammar of a run folder and write it there; a fit that was stopped goes on."""
     grammar, output_cfg = read_run(folder)
-    if not resume:
-        for name in ("fit-checkpoint.npz", "forests.npz"):
-            (folder / name).unlink(missing_ok=True)
     lines: list[str] = []
     if (folder / "metrics.jsonl").exists():
         lines = [line for _, line in read_lines(folder / "metrics.jsonl") if json.loads(line).get("stage") != "fit"]
@@ -98,24 +95,31 @@ def fit_into(
         write_text(folder / "metrics.jsonl", "\n".join(lines) + "\n")
         progress(report)
 
-    def once(examples: Sequence[Example], data: ForestData) -> Fitted:
+    def once(examples: Sequence[Example], data: ForestData, checkpoint_file: Path) -> Fitted:
         mark = _hash(*grammar, config, *((e.source, e.target) for e in examples), *((e.source, e.target) for e in dev))
         held_out = build(grammar, dev, config.max_units, data.threads) if dev else None
-        checkpoint = _FileCheckpoint(folder / "fit-checkpoint.npz", mark)
+        if held_out and held_out.left_out:
+            say(f"{len(held_out.left_out):,} dev pairs left out: the grammar does not derive them")
+        checkpoint = _FileCheckpoint(checkpoint_file, mark)
         state = checkpoint.load()
         if state:
             say(f"going on after step {int(state['number']):,}")
         return optimise(grammar, data, config, held_out, output_cfg, log, checkpoint)
 
     pool = Threads(threads)
-    fitted = once(examples, _forests(folder, grammar, examples, config, pool))
+    checkpoints = [folder / "fit-checkpoint.npz", folder / "refit-checkpoint.npz"]
+    if not resume:
+        for path in (*checkpoints, folder / "forests.npz"):
+            path.unlink(missing_ok=True)
+    fitted = once(examples, _forests(folder, grammar, examples, config, pool), checkpoints[0])
     if unlabelled:
         both, labelled = with_labels(fitted.model, examples, unlabelled, ratio, threads)
         copies = (len(both) - len(examples)) // max(1, labelled)
         say(f"{labelled:,} of {len(unlabelled):,} inputs labelled, {copies} times each; the others are not covered")
-        fitted = once(both, build(grammar, both, config.max_units, pool))
+        fitted = once(both, build(grammar, both, config.max_units, pool), checkpoints[1])
     save_model(folder, fitted.model, config)
-    (folder / "fit-checkpoint.npz").unlink(missing_ok=True)
+    for path in checkpoints:
+        path.unlink(missing_ok=True)
     return fitted
 
 

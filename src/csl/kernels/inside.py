@@ -47,8 +47,11 @@ def _inside(forests, k, context, rule, contexts, J, top, weight, inner):
                 c += 1
             weight[a - a0] = total
             best = max(best, total)
-        top[v - v0] = best
         J[v - v0, :] = 0.0
+        if best == -np.inf:  # nothing of this ever happens
+            top[v - v0] = 0.0
+            continue
+        top[v - v0] = best
         for a in range(forests.applications[v], forests.applications[v + 1]):
             _add(J[v - v0], np.exp(weight[a - a0] - best), rule[forests.rules[a]])
     return top[0] + np.log(_dot(context[0], J[0]))

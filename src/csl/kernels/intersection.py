@@ -155,6 +155,15 @@ def _add_parts(found, n_found, n_labels, part_of, product, parts, count):
 
 
 @njit(cache=True, nogil=True)
+def _max_arity(arguments):
+    """Return the largest number of children of an application, at least 1."""
+    most = 1
+    for a in range(len(arguments) - 1):
+        most = max(most, arguments[a + 1] - arguments[a])
+    return most
+
+
+@njit(cache=True, nogil=True)
 def with_outputs(forests, values, begin, middle, y_values, y_offsets):
     """Keep the derivations of input k whose output is y k = `y_values[y_offsets[k]:y_offsets[k + 1]]`.
 
@@ -168,7 +177,7 @@ def with_outputs(forests, values, begin, middle, y_values, y_offsets):
     found = (np.empty(64, np.int32), np.empty(64, np.int32), np.zeros(64, np.int64), np.empty(64, np.int32))
     items = np.zeros((256, CHILD), np.int32)  # part → the stretch of y it derives
     part_of = np.empty(64, np.int32)
-    chosen = np.empty(64, np.int32)
+    chosen = np.empty(_max_arity(forests.arguments), np.int32)
     for k in range(n_inputs):
         status[k] = UNCOVERED if forests.status[k] == COVERED else forests.status[k]
         v0, v1 = forests.vertices[k], forests.vertices[k + 1]
@@ -237,7 +246,7 @@ def with_types(forests, typings):
     out, vertex, size = _empty(), 0, 0
     product = _product()
     found = (np.empty(64, np.int32), np.empty(64, np.int32), np.zeros(64, np.int64), np.empty(64, np.int32))
-    chosen = np.empty(64, np.int32)
+    chosen = np.empty(_max_arity(forests.arguments), np.int32)
     for k in range(n_inputs):
         status[k] = UNCOVERED if forests.status[k] == COVERED else forests.status[k]
         v0, v1 = forests.vertices[k], forests.vertices[k + 1]

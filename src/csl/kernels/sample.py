@@ -16,27 +16,67 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 
+WITHIN, EXACT = 0, 1  # masses of finishing within d levels, and in exactly d levels
+
+
 class Tables(NamedTuple):
-    """Masses of finishing within d levels, d = 0 … D, and the automaton they belong to (csl.sampling.automaton).
+    """Masses by mode (WITHIN, EXACT) and levels d = 0 … D, and the automaton they belong to (csl.sampling.automaton).
 
     Transitions are sorted by the kind they make and then by rule; those of one kind and rule are a pair.
     """
 
     context: Floats  # p(s | context)
-    state: Floats  # [d, s, kind]: mass of a kind in a state
-    reach: Floats  # [d, context, kind]: mass of a kind in a context
-    pair_cdf: Floats  # [d, s, pair]: cumulated within its kind
-    cdf: Floats  # [d, transition]: the product of the children's masses, cumulated within its pair
+    state: Floats  # [mode, d, s, kind]: mass of a kind in a state
+    reach: Floats  # [mode, d, context, kind]: mass of a kind in a context
+    pair_cdf: Floats  # [mode, d, s, pair]: cumulated within its kind
+    cdf: Floats  # [mode, d, transition]: the mass of the children, cumulated within its pair
     kinds: Ints  # kind → its pairs (offsets)
     pairs: Ints  # pair → its transitions (offsets)
     rule: Ints  # pair → rule
-    rules: Floats  # [s, rule]: p(r | s)
     goal: npt.NDArray[np.bool_]
     arguments: Ints
     classes: Ints
     class_context: Ints
     members: Ints
     kind: Ints
+
+
+@njit(cache=True, nogil=True)
+def cumulated(weights, offsets):
+    """Cumulate within groups."""
+    out = np.empty(len(weights))
+    for g in range(len(offsets) - 1):
+        total = 0.0
+        for i in range(offsets[g], offsets[g + 1]):
+            total += weights[i]
+            out[i] = total
+    return out
+
+
+@njit(cache=True, nogil=True)
+def child_products(arguments, classes, within, exact, before, d):
+    """Return, by mode, the mass of the children of each transition whose parent has d levels.
+
+    `within` and `exact` are the masses of classes for d − 1 levels, `before` those within d − 2. In exactly d levels
+    some child is the first that has exactly d − 1: those before it have fewer, those after it no more.
+    """
+    out = np.zeros((2, len(arguments) - 1))
+    for t in range(len(arguments) - 1):
+        first, last = arguments[t], arguments[t + 1]
+        product = 1.0
+        for p in range(first, last):
+            product *= within[classes[p]]
+        out[WITHIN, t] = product
+        if first == last:
+            out[EXACT, t] = 1.0 if d == 1 else 0.0
+        fewer = 1.0
+        for p in range(first, last):
+            rest = 1.0
+            for q in range(p + 1, last):
+                rest *= within[classes[q]]
+            out[EXACT, t] += fewer * exact[classes[p]] * rest
+            fewer *= before[classes[p]]
+    return out
 
 
 @njit(cache=True, nogil=True)
@@ -84,55 +124,63 @@ def _search(cdf, start, stop, generator):
 
 
 @njit(cache=True, nogil=True)
-def _mass(cdf, i, start):
-    return cdf[i] - (cdf[i - 1] if i > start else 0.0)
-
-
-@njit(cache=True, nogil=True)
-def _class_mass(tables, d, c):
-    """Return the mass of a class within d levels."""
+def _class_mass(tables, mode, d, c):
+    """Return the mass of a class."""
     total = 0.0
     for p in range(tables.members[c], tables.members[c + 1]):
-        total += tables.reach[d, tables.class_context[c], tables.kind[p]]
+        total += tables.reach[mode, d, tables.class_context[c], tables.kind[p]]
     return total
 
 
 @njit(cache=True, nogil=True)
-def _pick_kind(tables, c, d, least, weights, generator):
-    """Draw the kind of a child of class c that finishes within d levels, and needs at least `least`."""
-    n = tables.members[c + 1] - tables.members[c]
+def _pick_kind(tables, c, mode, d, weights, generator):
+    """Draw the kind of a child of class c."""
+    first = tables.members[c]
+    n = tables.members[c + 1] - first
     for i in range(n):
-        row = tables.kind[tables.members[c] + i]
-        weights[i] = tables.reach[d, tables.class_context[c], row]
-        if least > 1:
-            weights[i] -= tables.reach[least - 1, tables.class_context[c], row]
-    return tables.kind[tables.members[c] + _pick(weights, n, generator)]
+        weights[i] = tables.reach[mode, d, tables.class_context[c], tables.kind[first + i]]
+    return tables.kind[first + _pick(weights, n, generator)]
 
 
 @njit(cache=True, nogil=True)
-def _pick_transition(tables, context, kind, d, least, weights, generator):
-    """Draw state and transition of a node of this kind that finishes within d levels and needs at least `least`."""
+def _pick_transition(tables, context, kind, mode, d, weights, generator):
+    """Draw the state and then the transition of a node; return pair and transition."""
     states = tables.context.shape[1]
     for s in range(states):
-        weights[s] = tables.state[d, s, kind]
-        if least > 1:
-            weights[s] -= tables.state[least - 1, s, kind]
-        weights[s] *= tables.context[context, s]
+        weights[s] = tables.state[mode, d, s, kind] * tables.context[context, s]
     s = _pick(weights, states, generator)
-    first, last = tables.kinds[kind], tables.kinds[kind + 1]
-    if least <= 1:
-        pair = _search(tables.pair_cdf[d, s], first, last, generator)
-        return pair, _search(tables.cdf[d], tables.pairs[pair], tables.pairs[pair + 1], generator)
-    n = tables.pairs[last] - tables.pairs[first]
-    for pair in range(first, last):
-        for t in range(tables.pairs[pair], tables.pairs[pair + 1]):
-            deep = _mass(tables.cdf[d], t, tables.pairs[pair]) - _mass(tables.cdf[least - 1], t, tables.pairs[pair])
-            weights[t - tables.pairs[first]] = tables.rules[s, tables.rule[pair]] * max(deep, 0.0)
-    t = tables.pairs[first] + _pick(weights, n, generator)
-    pair = first
-    while tables.pairs[pair + 1] <= t:
-        pair += 1
-    return pair, t
+    pair = _search(tables.pair_cdf[mode, d, s], tables.kinds[kind], tables.kinds[kind + 1], generator)
+    return pair, _search(tables.cdf[mode, d], tables.pairs[pair], tables.pairs[pair + 1], generator)
+
+
+@njit(cache=True, nogil=True)
+def _pick_deep(tables, first, last, d, weights, generator):
+    """Draw which child of a node with exactly d levels is the first with exactly d − 1; `last` if the node has none."""
+    fewer = 1.0
+    for p in range(first, last):
+        rest = 1.0
+        for q in range(p + 1, last):
+            rest *= _class_mass(tables, WITHIN, d - 1, tables.classes[q])
+        weights[p - first] = fewer * _class_mass(tables, EXACT, d - 1, tables.classes[p]) * rest
+        fewer *= _class_mass(tables, WITHIN, d - 2, tables.classes[p]) if d > 1 else 0.0
+    return first + _pick(weights, last - first, generator) if first < last else last
+
+
+@njit(cache=True, nogil=True)
+def _start(tables, depth, least, weights, generator):
+    """Draw the mode, the levels and the kind of the top."""
+    mode, d = WITHIN, depth
+    if least > 1:
+        mode = EXACT
+        for i in range(least, depth + 1):
+            weights[i - least] = 0.0
+            for q in range(len(tables.goal)):
+                if tables.goal[q]:
+                    weights[i - least] += tables.reach[EXACT, i, 0, q]
+        d = least + _pick(weights, depth + 1 - least, generator)
+    for q in range(len(tables.goal)):
+        weights[q] = tables.reach[mode, d, 0, q] if tables.goal[q] else 0.0
+    return mode, d, _pick(weights, len(tables.goal), generator)
 
 
 @njit(cache=True, nogil=True)
@@ -143,25 +191,21 @@ def draw(tables, depth, least, seed, start, count):
     """
     offsets = np.zeros(count + 1, np.int64)
     out = np.empty(max(1024, 8 * count), np.int32)
-    room = max(tables.context.shape[1], len(tables.rule), tables.pairs[-1], len(tables.goal))
-    weights = np.empty(room)
-    stack = np.empty((256, 4), np.int64)  # context, kind, levels left, least levels
+    widest = 1
+    for t in range(len(tables.arguments) - 1):
+        widest = max(widest, tables.arguments[t + 1] - tables.arguments[t])
+    weights = np.empty(max(tables.context.shape[1], len(tables.goal), depth + 1, widest))
+    stack = np.empty((256, 4), np.int64)  # context, kind, mode, levels
     size = 0
     for i in range(count):
         generator = start_generator(seed, start + i)
-        for q in range(len(tables.goal)):
-            weights[q] = 0.0
-            if tables.goal[q]:
-                weights[q] = tables.reach[depth, 0, q]
-                if least > 1:
-                    weights[q] -= tables.reach[least - 1, 0, q]
-        stack[0, 0], stack[0, 1] = 0, _pick(weights, len(tables.goal), generator)
-        stack[0, 2], stack[0, 3] = depth, least
+        mode, d, kind = _start(tables, depth, least, weights, generator)
+        stack[0, 0], stack[0, 1], stack[0, 2], stack[0, 3] = 0, kind, mode, d
         top = 1
         while top > 0:
             top -= 1
-            d, m = stack[top, 2], stack[top, 3]
-            pair, t = _pick_transition(tables, stack[top, 0], stack[top, 1], d, m, weights, generator)
+            mode, d = stack[top, 2], stack[top, 3]
+            pair, t = _pick_transition(tables, stack[top, 0], stack[top, 1], mode, d, weights, generator)
             if size == len(out):
                 longer = np.empty(2 * size, np.int32)
                 longer[:size] = out
@@ -170,30 +214,16 @@ def draw(tables, depth, least, seed, start, count):
             size += 1
             first, last = tables.arguments[t], tables.arguments[t + 1]
             if top + last - first > len(stack):
-                taller = np.empty((2 * len(stack), 4), np.int64)
+                taller = np.empty((2 * (top + last - first), 4), np.int64)
                 taller[:top] = stack[:top]
                 stack = taller
+            deep = _pick_deep(tables, first, last, d, weights, generator) if mode == EXACT else -1
             for p in range(first, last):  # the first child goes on top
-                c = tables.classes[p]
-                limit, need = d - 1, 1
-                if m > 1:  # one of the children from here on must be deep enough
-                    deep, shallow = _class_mass(tables, d - 1, c), 0.0
-                    if m > 2:
-                        shallow = _class_mass(tables, m - 2, c)
-                    rest, rest_shallow = 1.0, 1.0
-                    for q in range(p + 1, last):
-                        rest *= _class_mass(tables, d - 1, tables.classes[q])
-                        rest_shallow *= _class_mass(tables, m - 2, tables.classes[q]) if m > 2 else 0.0
-                    here = max(deep - shallow, 0.0) * rest
-                    later = shallow * max(rest - rest_shallow, 0.0) if p + 1 < last else 0.0
-                    if _uniform(generator) * (here + later) < here:
-                        need, m = m - 1, 1
-                    else:
-                        limit = m - 2
-                place = top + (last - 1 - p)
+                c, place = tables.classes[p], top + (last - 1 - p)
+                inner, levels = EXACT if p == deep else WITHIN, d - 2 if p < deep else d - 1
                 stack[place, 0] = tables.class_context[c]
-                stack[place, 1] = _pick_kind(tables, c, limit, need, weights, generator)
-                stack[place, 2], stack[place, 3] = limit, need
+                stack[place, 1] = _pick_kind(tables, c, inner, levels, weights, generator)
+                stack[place, 2], stack[place, 3] = inner, levels
             top += last - first
         offsets[i + 1] = size
     return out[:size].copy(), offsets
@@ -217,12 +247,12 @@ def draw_local(local, depth, least, seed, start, count, used):
     """Draw derivations by choosing, from the top, among the rules that can be finished within the depth.
 
     With `used` of shape (0, 0) the choice is uniform. Otherwise `used[context, rule]` counts uses: the choice is in
-    proportion to 1 / (1 + uses)², and the counts grow with every draw. Derivations with fewer than `least` levels are
-    avoided by not ending a first branch too early. Returns rules in preorder, end to end, and the offsets.
+    proportion to 1 / (1 + uses)², and the counts grow with every draw. With `least` = 2 the rule at the top has
+    nonterminals. Returns rules in preorder, end to end, and the offsets.
     """
     offsets = np.zeros(count + 1, np.int64)
     out = np.empty(max(1024, 8 * count), np.int32)
-    weights = np.empty(len(local.rule))
+    weights = np.empty(max(len(local.rule), len(local.levels)))
     stack = np.empty((256, 4), np.int64)  # context, category, levels left, least levels
     size = 0
     for i in range(count):
@@ -233,19 +263,13 @@ def draw_local(local, depth, least, seed, start, count, used):
             top -= 1
             context, category, d, m = stack[top, 0], stack[top, 1], stack[top, 2], stack[top, 3]
             first, last = local.categories[category], local.categories[category + 1]
-            some = False
-            for strict in (True, False):
-                for g in range(first, last):
-                    fits = False
-                    for row in range(local.rows[g], local.rows[g + 1]):
-                        fits = fits or local.levels[row] <= d
-                    if strict and m > 1 and local.arity[local.rule[g]] == 0:
-                        fits = False
-                    uses = used[context, local.rule[g]] if used.shape[0] > 0 else 0.0
-                    weights[g - first] = 1.0 / (1.0 + uses) ** 2 if fits else 0.0
-                    some = some or fits
-                if some:
-                    break
+            for g in range(first, last):
+                fits = m < 2 or local.arity[local.rule[g]] > 0
+                quick = False
+                for row in range(local.rows[g], local.rows[g + 1]):
+                    quick = quick or local.levels[row] <= d
+                uses = used[context, local.rule[g]] if used.shape[0] > 0 else 0.0
+                weights[g - first] = 1.0 / (1.0 + uses) ** 2 if fits and quick else 0.0
             g = first + _pick(weights, last - first, generator)
             r = local.rule[g]
             if used.shape[0] > 0:
@@ -269,7 +293,7 @@ def draw_local(local, depth, least, seed, start, count, used):
             for k in range(arity):
                 place = top + arity - 1 - k
                 stack[place, 0], stack[place, 1] = local.contexts[r] + k, local.children[row, k]
-                stack[place, 2], stack[place, 3] = d - 1, m - 1 if k == 0 else 1
+                stack[place, 2], stack[place, 3] = d - 1, 1
             top += arity
         offsets[i + 1] = size
     return out[:size].copy(), offsets

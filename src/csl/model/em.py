@@ -5,7 +5,7 @@ import numpy as np
 from csl.model.data import ForestData
 from csl.model.model import FloatArray, softmax
 
-GAIN = 1e-7  # mean log p(x, y) gained by a pass, below which it has converged
+GAIN = 1e-5  # mean log p(x, y) gained by a pass, below which it has converged
 FLOOR = 1e-6  # expected count of what was never seen: small, but not nothing
 
 

@@ -94,27 +94,29 @@ def optimise(
     """Fit to pairs whose forests are built already; the rest is as for `fit`."""
     if not len(data.copies):
         raise InputError("the grammar derives none of the training pairs; was it induced from other data?")
+    if dev is not None and not len(dev.copies):
+        raise InputError("the grammar derives none of the dev pairs; leave out the dev set")
     optimiser = _optimiser(data, grammar, config)
     best = _Best(dev, config.patience, optimiser.theta())
-    done = 0
+    number, over = 0, False
     state = checkpoint.load() if checkpoint else None
     if state:
-        done = int(state["number"])
+        number, over = int(state["number"]), bool(state["over"])
         optimiser.restore(state)
         best.restore(state)
-    for number in range(done + 1, config.steps + 1):
-        done = number
-        mean, converged = optimiser.step(number)
-        if number % CHECK == 0 or converged or number == config.steps:
+    while not over and number < config.steps:
+        number += 1
+        mean, over = optimiser.step(number)
+        if over or number % CHECK == 0 or number == config.steps:
             value, stop = best.look(optimiser.theta())
+            over = over or stop
             if checkpoint:
-                checkpoint.save({**optimiser.state(), **best.state(), "number": np.array(float(number))})
+                place = {"number": np.array(float(number)), "over": np.array(float(over))}
+                checkpoint.save({**optimiser.state(), **best.state(), **place})
             if progress:
                 progress(Progress(number, config.steps, mean, value))
-            if stop or converged:
-                break
     model = Model(grammar, *best.theta, output_cfg, config.max_units)
-    return Fitted(model, data.left_out, data.mean(*best.theta), done)
+    return Fitted(model, data.left_out, data.mean(*best.theta), number)
 
 
 def _optimiser(data: ForestData, grammar: Grammar, config: FitConfig) -> _Optimiser:
@@ -142,7 +144,7 @@ class _Best:
 
     def look(self, theta: tuple[FloatArray, FloatArray]) -> tuple[float | None, bool]:
         """Return the dev set's mean log p(x, y), and whether to stop."""
-        if self._dev is None or not len(self._dev.copies):
+        if self._dev is None:
             self.theta = theta
             return None, False
         value = self._dev.mean(*theta)

@@ -22,7 +22,7 @@ from csl.kernels.inside import log_inside, viterbi
 from csl.kernels.intersection import Typings, with_types
 from csl.kernels.source_chart import Forests
 from csl.kernels.threads import Threads
-from csl.parsing.derivation import Derivation
+from csl.parsing.derivation import MAX_OUTPUT, Derivation
 from csl.parsing.deriver import Deriver
 from csl.parsing.forest import Application, Forest
 
@@ -111,7 +111,7 @@ class Model:
         return self.parse_all([_tokens(source)])[0]
 
     def parse_all(self, sources: Sequence[Sequence[str]], threads: int = 1) -> list[Parse | None]:
-        """Parse many inputs."""
+        """Parse many inputs; an output of more than MAX_OUTPUT tokens counts as none."""
         rules, typings = self.deriver.rules, self._typings  # computed before threads ask for it
 
         def some(part: npt.NDArray[np.int64]) -> list[Parse | None]:
@@ -123,7 +123,8 @@ class Model:
                         parses.append(None)
                         continue
                     derivation = Derivation.from_rules(rules[r] for r in used[offsets[k] : offsets[k + 1]])
-                    parses.append(Parse(derivation.example.target, derivation, float(score)))
+                    short = derivation.target_length <= MAX_OUTPUT
+                    parses.append(Parse(derivation.example.target, derivation, float(score)) if short else None)
             return parses
 
         assert typings is self._typings

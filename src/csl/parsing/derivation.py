@@ -3,11 +3,13 @@
 Deep trees are ordinary (a chain of conjunctions is as deep as it is long), so nothing here recurses.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from csl.data import Example
 from csl.grammar import Nt, Rule, Symbol
+
+MAX_OUTPUT = 10_000  # tokens of an output that is written out; repeated nonterminals can double it at every level
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,14 @@ class Derivation:
             agenda.extend(reversed(derivation.children))
 
     @property
+    def target_length(self) -> int:
+        """The number of tokens of the output, which repeated nonterminals can make huge."""
+        made: list[int] = []
+        for rule in reversed(list(self.rules())):
+            made.append(target_length(rule, [made.pop() for _ in range(rule.arity)]))
+        return made[0]
+
+    @property
     def example(self) -> Example:
         """The pair that is derived."""
         made: list[Example] = []
@@ -56,6 +66,11 @@ class Derivation:
                 )
             )
         return made[0]
+
+
+def target_length(rule: Rule, parts: Sequence[int]) -> int:
+    """Count the tokens of a rule's target when its nonterminals have these many."""
+    return sum(parts[symbol.index - 1] if isinstance(symbol, Nt) else 1 for symbol in rule.target)
 
 
 def expanded(side: Iterable[Symbol], parts: list[tuple[str, ...]]) -> tuple[str, ...]:

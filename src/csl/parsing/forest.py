@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from csl.grammar import Rule
 from csl.kernels.source_chart import Forests
-from csl.parsing.derivation import Derivation, expanded
+from csl.parsing.derivation import MAX_OUTPUT, Derivation, expanded, target_length
 
 
 class Ranked(NamedTuple):
@@ -77,6 +77,8 @@ class Forest:
             cost, a, ranks = heapq.heappop(heap)
             _, rule, children = edges[a]
             parts = [best[child][rank] for child, rank in zip(children, ranks, strict=True)]
+            if target_length(self._rules[rule], [len(part.target) for part in parts]) > MAX_OUTPUT:
+                continue
             target = expanded(self._rules[rule].target, [part.target for part in parts])
             if not distinct or target not in seen:
                 seen.add(target)

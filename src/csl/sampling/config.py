@@ -29,11 +29,13 @@ class SampleConfig(BaseModel):
     depth_bias: Annotated[float, Field(ge=0, description="δ, added to θ of rules with many nonterminals")] = 0.0
     bias_above: Annotated[int, Field(ge=0, description="rules with more nonterminals than this get δ")] = 1
     max_depth: Annotated[int, Field(ge=1, le=200, description="levels of a derivation, at most")] = 20
-    min_depth: Annotated[int, Field(ge=1, description="levels of a derivation, at least; 2: start open")] = 2
+    min_depth: Annotated[
+        int, Field(ge=1, description="levels of a derivation, at least; uniform and coverage: 1 or 2")
+    ] = 2
     max_length: Annotated[int, Field(ge=1, description="tokens of a side, at most")] = 256
     unique: Annotated[bool, Field(description="each pair once")] = False
     new: Annotated[bool, Field(description="drop pairs that are in the training set")] = False
-    seed: Annotated[int, Field(ge=0, description="of the draws")] = 0
+    seed: Annotated[int, Field(ge=0, lt=2**63, description="of the draws")] = 0
 
 
 PRESETS = {

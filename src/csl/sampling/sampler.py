@@ -19,7 +19,7 @@ from csl.data import Example
 from csl.errors import InputError
 from csl.grammar import Grammar, Rule
 from csl.grammar.output_cfg import OutputCfg
-from csl.kernels.sample import context_counts, draw, draw_local, expand, keep_new, missing, pair_keys
+from csl.kernels.sample import EXACT, context_counts, draw, draw_local, expand, keep_new, missing, pair_keys
 from csl.kernels.threads import Threads
 from csl.model.model import Model, context_starts, softmax
 from csl.parsing.derivation import Derivation
@@ -58,9 +58,13 @@ class Sampler:
         """Build the tables. Strategies `model` and `tempered` need a model; `train` is what counts as known."""
         if config.min_depth > config.max_depth:
             raise InputError(f"min_depth {config.min_depth} is more than max_depth {config.max_depth}")
+        if config.min_depth > 2 and config.strategy in ("uniform", "coverage"):
+            raise InputError(f"strategy {config.strategy} takes a min_depth of 1 or 2, not {config.min_depth}")
         self.rules: tuple[Rule, ...] = tuple(grammar)
         self.config = config
+        first = {example: k for k, example in reversed(list(enumerate(train, start=1)))}
         self._train = list(dict.fromkeys(train))
+        self._lines = np.array([first[example] for example in self._train], np.int64)
         self._deriver = Deriver(grammar)
         vocabulary = self._deriver.vocabulary
         self._tokens = np.array([vocabulary.token(i) for i in range(len(vocabulary))], object)
@@ -81,8 +85,8 @@ class Sampler:
         rules = softmax(theta + config.depth_bias * many)
         automaton = build_automaton(grammar, output_cfg)
         tables = build_tables(automaton, softmax(model.theta_context), rules, config.max_depth)
-        mass = tables.reach[-1, 0][tables.goal].sum() - tables.reach[config.min_depth - 1, 0][tables.goal].sum()
-        if not mass > 0:
+        exact = tables.reach[EXACT, config.min_depth :, 0][:, tables.goal]
+        if not exact.sum() > 0:
             raise InputError(
                 f"no valid derivation has between {config.min_depth} and {config.max_depth} levels; change the depths"
             )
@@ -91,9 +95,16 @@ class Sampler:
     def _local(self, grammar: Grammar, output_cfg: OutputCfg | None) -> Draw:
         config, local = self.config, build_local(grammar, output_cfg)
         first, last = local.categories[local.root], local.categories[local.root + 1]
-        levels = local.levels[local.rows[first] : local.rows[last]]
-        if not len(levels) or levels.min() > config.max_depth:
-            raise InputError(f"no valid derivation has at most {config.max_depth} levels; raise max_depth")
+        rows = range(local.rows[first], local.rows[last])
+        owner = np.repeat(local.rule[first:last], np.diff(local.rows[first : last + 1]))
+        fits = [
+            local.levels[k] <= config.max_depth and local.arity[r] >= config.min_depth - 1
+            for k, r in zip(rows, owner, strict=True)
+        ]
+        if not any(fits):
+            raise InputError(
+                f"no valid derivation has between {config.min_depth} and {config.max_depth} levels; change the depths"
+            )
         uses = np.zeros((0, 0))
         if config.strategy == "coverage":
             used, sizes = self._deriver.derive_all(self._train, Threads(1))
@@ -112,6 +123,8 @@ class Sampler:
             x, y = (self._deriver.encode(getattr(e, side) for e in self._train) for side in ("source", "target"))
             _, slots, known = keep_new(pair_keys(*x, *y), slots, known)
         self.exhausted = False
+        if count < 1:
+            return
         for start in count_from(0, CHUNK * threads):
             starts = np.arange(start, start + CHUNK * threads, CHUNK)
             for rules, offsets, x, xo, y, yo in chain(*pool.chunks(self._chunks, starts, parts=threads)):
@@ -145,8 +158,8 @@ class Sampler:
         return Derivation.from_rules(self.rules[r] for r in sample.rules)
 
     def parents(self) -> dict[int, int]:
-        """For each rule that training examples use, the number of the first that does, counted from 1."""
+        """For each rule that training examples use, the place of the first that does, counted from 1."""
         used, sizes = self._deriver.derive_all(self._train, Threads(1))
-        number = np.repeat(np.arange(1, len(sizes) + 1), sizes)
+        number = np.repeat(self._lines, sizes)
         rules, first = np.unique(used, return_index=True)
         return dict(zip(rules.tolist(), number[first].tolist(), strict=True))

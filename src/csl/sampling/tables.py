@@ -1,10 +1,10 @@
-"""Mass tables: Z_d, the probability of finishing a derivation within d levels, for every state and kind."""
+"""Mass tables: Z_d, the probability of finishing a derivation within, or in exactly, d levels, by state and kind."""
 
 import numpy as np
 
 from csl.grammar import Grammar
 from csl.grammar.output_cfg import ROOT, OutputCfg
-from csl.kernels.sample import Local, Tables
+from csl.kernels.sample import EXACT, WITHIN, Local, Tables, child_products, cumulated
 from csl.model.model import FloatArray, context_starts
 from csl.sampling.automaton import Automaton
 
@@ -12,7 +12,8 @@ from csl.sampling.automaton import Automaton
 def build_tables(automaton: Automaton, context: FloatArray, rules: FloatArray, depth: int) -> Tables:
     """Build the tables for p(s | context) and p(r | s) up to a depth.
 
-    Z_d[s, q] sums p(r | s) over the transitions to kind q, times the masses of their children within d − 1 levels.
+    Z_d[s, q] sums p(r | s) over the transitions to kind q, times the masses of their children within d − 1 levels. The
+    mass of exactly d levels is a sum of its own, never a difference: the rarest depth keeps its precision.
     """
     a, states = automaton, rules.shape[0]
     made = np.repeat(np.arange(a.n_kinds), np.diff(a.kinds))
@@ -26,34 +27,29 @@ def build_tables(automaton: Automaton, context: FloatArray, rules: FloatArray, d
     arguments = np.r_[0, np.cumsum(sizes)].astype(np.int64)
     classes = np.concatenate([a.classes[a.arguments[t] : a.arguments[t + 1]] for t in order] or [a.classes])
 
-    state = np.zeros((depth + 1, states, a.n_kinds))
-    reach = np.zeros((depth + 1, len(context), a.n_kinds))
-    cdf = np.zeros((depth + 1, len(rule)))
-    pair_cdf = np.zeros((depth + 1, states, len(pair_rule)))
-    member_context = np.repeat(a.context, np.diff(a.members))
+    state = np.zeros((2, depth + 1, states, a.n_kinds))
+    reach = np.zeros((2, depth + 1, len(context), a.n_kinds))
+    cdf = np.zeros((2, depth + 1, len(rule)))
+    pair_cdf = np.zeros((2, depth + 1, states, len(pair_rule)))
+    member_class, member_context = np.repeat(np.arange(len(a.context)), np.diff(a.members)), a.context
+    before = np.zeros(len(a.context))  # masses of the classes within d − 2 levels
     for d in range(1, depth + 1):
-        mass = np.zeros(len(a.context))
-        np.add.at(mass, np.repeat(np.arange(len(a.context)), np.diff(a.members)), reach[d - 1][member_context, a.kind])
-        product = np.ones(len(rule))
-        np.multiply.at(product, np.repeat(np.arange(len(rule)), sizes), mass[classes])
-        cdf[d] = _cumulated(product, pairs)
-        weight = rules[:, pair_rule] * np.add.reduceat(product, pairs[:-1])
-        for s in range(states):
-            pair_cdf[d, s] = _cumulated(weight[s], kinds)
-        np.add.at(state[d].T, pair_kind, weight.T)
-        reach[d] = context @ state[d]
+        mass = np.zeros((2, len(a.context)))
+        for mode in (WITHIN, EXACT):
+            np.add.at(mass[mode], member_class, reach[mode, d - 1][member_context[member_class], a.kind])
+        products = child_products(arguments, classes, mass[WITHIN], mass[EXACT], before, d)
+        before = mass[WITHIN]
+        for mode in (WITHIN, EXACT):
+            cdf[mode, d] = cumulated(products[mode], pairs)
+            weight = rules[:, pair_rule] * np.add.reduceat(products[mode], pairs[:-1])
+            for s in range(states):
+                pair_cdf[mode, d, s] = cumulated(weight[s], kinds)
+            np.add.at(state[mode, d].T, pair_kind, weight.T)
+            reach[mode, d] = context @ state[mode, d]
     return Tables(
-        context, state, reach, pair_cdf, cdf, kinds, pairs, pair_rule, rules, a.goal, arguments, classes, a.context,
-        a.members, a.kind,
+        context, state, reach, pair_cdf, cdf, kinds, pairs, pair_rule, a.goal, arguments, classes, a.context, a.members,
+        a.kind,
     )  # fmt: skip
-
-
-def _cumulated(weights: FloatArray, offsets: np.ndarray) -> FloatArray:
-    """Cumulate within groups."""
-    total = np.cumsum(weights)
-    before = np.r_[0.0, total][offsets[:-1]]
-    out: FloatArray = total - np.repeat(before, np.diff(offsets))
-    return out
 
 
 def build_local(grammar: Grammar, output_cfg: OutputCfg | None) -> Local:
@@ -67,7 +63,7 @@ def build_local(grammar: Grammar, output_cfg: OutputCfg | None) -> Local:
             for r, rule in enumerate(grammar)
             for t in output_cfg.typings(rule.target)
         )
-    never = len(rows) + 1
+    never = 1 << 40  # more levels than any depth
     quickest, levels = [never] * len(number), [never] * len(rows)
     changed = True
     while changed:
