@@ -109,7 +109,7 @@ def test_vertices_come_before_their_children_and_each_is_used() -> None:
 def test_the_forests_of_a_batch_are_those_of_its_inputs() -> None:
     deriver = Deriver(parse_grammar(["a ### A", "b ### B", "NT_1 NT_2 ### NT_2 NT_1", "NT_1 ### x NT_1"]), max_units=1)
     batch = ["ab", "a?", "abab", "ababababab", "b"]
-    found = source_chart.forests(deriver._trie, 1, 100, *deriver._encode(batch))
+    found = deriver.forests(batch, limit=100)
     covered, too_many = source_chart.COVERED, source_chart.TOO_MANY
     assert found.status.tolist() == [covered, source_chart.UNCOVERED, covered, too_many, covered]
     for k, source in enumerate(batch):
