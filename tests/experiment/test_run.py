@@ -167,7 +167,7 @@ def test_a_folder_that_is_a_file_is_refused(tmp_path: Path) -> None:
 
 
 def test_checkpoints_come_back_as_they_were_saved(tmp_path: Path) -> None:
-    state = State(2, 3, True, np.array([1, -1, 2], np.int32), np.array([0, 3]), np.array([2]))
+    state = State(2, 3, True, np.array([1, -1, 2], np.int32), np.array([0, 3]), np.array([2]), np.array([True]))
     checkpoint = FileCheckpoint(tmp_path / "new" / "checkpoint.npz", "mark")
     assert checkpoint.load() is None
     checkpoint.save(state)

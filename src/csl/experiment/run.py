@@ -26,6 +26,7 @@ from csl.induction.config import InductionConfig
 from csl.induction.induce import Induced, State, Step, induce
 
 RESTART = "start over with --no-resume"
+ARRAYS = ("values", "begin", "middle", "fresh")
 
 __all__ = ["FileCheckpoint", "fingerprint", "grammar_file", "induce_into"]
 
@@ -57,14 +58,14 @@ class FileCheckpoint:
             if position["fingerprint"] != self._fingerprint:
                 return None
             place = position["partition"], position["step"], position["finished"]
-            return State(*place, arrays["values"], arrays["begin"], arrays["middle"])
+            return State(*place, *(arrays[name] for name in ARRAYS))
         except (KeyError, TypeError) as error:
             raise InputError(f"damaged file; {RESTART}", self._path) from error
 
     def save(self, state: State) -> None:
         """Write the state, atomically."""
         position = {"partition": state.partition, "step": state.step, "finished": state.finished}
-        arrays: Arrays = {"values": state.values, "begin": state.begin, "middle": state.middle}
+        arrays: Arrays = {name: getattr(state, name) for name in ARRAYS}
         save_arrays(self._path, arrays, position | {"fingerprint": self._fingerprint})
 
 

@@ -45,6 +45,7 @@ class State(NamedTuple):
     values: npt.NDArray[np.int32]
     begin: npt.NDArray[np.int64]
     middle: npt.NDArray[np.int64]
+    fresh: npt.NDArray[np.bool_]
 
 
 class Checkpoint(Protocol):
@@ -104,7 +105,7 @@ def induce(
     search = Search(store, objective, seed_ids, config, pool, allowed)
     state = checkpoint.load() if checkpoint else None
     if state:
-        search.add(store.add(state.values, state.begin, state.middle), ids[:0])
+        search.add(store.add(state.values, state.begin, state.middle), ids[:0], state.fresh)
     partitions = np.array_split(ids, min(config.partitions, len(ids)))
     for partition, part in enumerate(partitions):
         done = 0
@@ -119,14 +120,16 @@ def induce(
             actions = search.step()
             if checkpoint:
                 finished = actions == 0 or step == config.steps
-                checkpoint.save(State(partition, step, finished, *store.select(search.rules)))
+                rules = search.rules
+                checkpoint.save(State(partition, step, finished, *store.select(rules), search.fresh[rules]))
             if progress:
-                rules, total = len(search.rules), search.total() / UNIT
-                progress(Step(partition + 1, len(partitions), step, rules, total, search.candidates, actions))
+                total = search.total() / UNIT
+                progress(
+                    Step(partition + 1, len(partitions), step, len(search.rules), total, search.candidates, actions)
+                )
             if actions == 0:
                 break
     search.remove_derivable()
-    search.keep_examples()
     uses = search.prune()
     return _result(search, uses, vocabulary, float(objective.sizes()[ids].sum()) / UNIT)
 

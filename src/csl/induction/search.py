@@ -55,6 +55,7 @@ class Search:
         self.examples = np.empty(0, np.int32)
         self.candidates = 0  # in the last step
         self._alive, self._seed = np.zeros(0, np.bool_), np.zeros(0, np.bool_)
+        self.fresh = np.zeros(0, np.bool_)  # rules that came since derivable ones were last removed
         self._paired = np.zeros(0, np.bool_)  # rules whose pairs with all other rules alive are known
         self._valid = np.zeros(0, np.bool_)  # what the output CFG allows
         self._hashes = np.empty(0, np.uint64)  # of the erased sources
@@ -71,10 +72,11 @@ class Search:
         """Return the objective, in units of `csl.induction.objective`."""
         return self.objective.total(self.rules)
 
-    def add(self, rules: Ids, examples: Ids) -> None:
+    def add(self, rules: Ids, examples: Ids, fresh: npt.NDArray[np.bool_] | bool = True) -> None:
         """Put rules into the grammar, and examples to those that it must derive."""
         self._cover_store()
         self._alive[rules] = True
+        self.fresh[rules] = fresh
         self.examples = np.concatenate([self.examples, examples])
 
     def step(self) -> int:
@@ -87,30 +89,25 @@ class Search:
 
     def remove_derivable(self) -> None:
         """Remove the rules that the others derive, the costliest first; raw examples by size, before they cost work."""
-        new = self._removable()[~self._paired[self._removable()]]
-        self._remove(self._costliest(new, self.objective.sizes()[new]))
         rules = self._removable()
-        self._remove(self._costliest(rules, self.objective.costs(rules)[rules]))
-
-    def keep_examples(self) -> None:
-        """Put back the examples that are not derivable, as rules.
-
-        There are none, unless seeds have lone nonterminals as sources: derivability is then not transitive, since only
-        `max_units` of those may be applied in a row.
-        """
-        _, offsets = self._derive(self._chart(), self.examples, np.full(len(self.examples), -1, np.int32))
-        self._alive[self.examples[np.diff(offsets) == 0]] = True
+        new, old = rules[self.fresh[rules]], rules[~self.fresh[rules]]
+        self._remove(self._costliest(new, self.objective.sizes()[new]))
+        self._remove(self._costliest(old, self.objective.costs(old)[old]))
+        self.fresh[:] = False
 
     def prune(self) -> dict[int, int]:
         """Remove the rules that no example needs, the costliest first; return how many examples use each rule left.
 
-        Every example must be derivable.
-
         One derivation an example is kept. Rule r can go when every example whose derivation uses it has another one
         without it. Since the grammar only shrinks, a rule once found needed stays needed.
         """
-        chart = self._chart()
-        derivations = self._rules_used(chart, self.examples, np.full(len(self.examples), -1, np.int32))
+        chart, everything = self._chart(), np.full(len(self.examples), -1, np.int32)
+        derivations = self._rules_used(chart, self.examples, everything)
+        lost = [k for k, derivation in enumerate(derivations) if not derivation]
+        if lost:  # only where seeds have lone sources: derivability is then not transitive, as max_units bounds chains
+            self._alive[self.examples[lost]] = True
+            chart = self._chart()
+            derivations = self._rules_used(chart, self.examples, everything)
         users: dict[int, set[int]] = {int(r): set() for r in self.rules}
         for example, derivation in enumerate(derivations):
             for r in derivation:
@@ -149,7 +146,7 @@ class Search:
         """Let the arrays over rules cover all rules of the store."""
         more = len(self.store) - len(self._alive)
         if more:
-            for name in ("_alive", "_seed", "_paired", "_valid"):
+            for name in ("_alive", "_seed", "fresh", "_paired", "_valid"):
                 setattr(self, name, np.concatenate([getattr(self, name), np.zeros(more, np.bool_)]))
             new = np.arange(len(self.store) - more, len(self.store), dtype=np.int32)
             self._hashes = np.concatenate([self._hashes, source_hashes(*self.store.arrays, new[0])])
@@ -235,6 +232,7 @@ class Search:
         order = chosen[np.lexsort((tie[chosen], (price - saved)[chosen]))]
         before = self._alive.copy()
         taken = execute(order, members, offsets, added, self.objective.costs(added[order]), self._alive)
+        self.fresh |= self._alive & ~before
         self._put_back(np.flatnonzero(before & ~self._alive).astype(np.int32))
         return int(taken)
 

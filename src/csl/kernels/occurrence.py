@@ -2,7 +2,8 @@
 
 A side occurs in a sequence when, for some filling of its nonterminals, it is a stretch of it. Its terminal fragments
 are found from left to right, each at the first place that leaves every nonterminal between them at least one token;
-taking the first place is exact. Only the examples on the posting list of the rarest terminal are looked at.
+taking the first place is exact. Only the examples on the shortest posting list are looked at: of a terminal, or of two
+terminals in a row.
 
 Examples are rules of the store without nonterminals; example e is the rule `examples[e]` and counts `weights[e]` times.
 """
@@ -13,13 +14,25 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from csl.kernels.hashing import find_slot
+
 
 class Postings(NamedTuple):
-    """The examples that hold a symbol on one side: `lists[starts[s]:starts[s + 1]]`; and the list of all examples."""
+    """The examples that hold a term on one side: `lists[starts[t]:starts[t + 1]]`; and the list of all examples.
+
+    A term is a symbol, or two symbols in a row; these are numbered after the symbols, through a hash table.
+    """
 
     lists: npt.NDArray[np.int32]
     starts: npt.NDArray[np.int64]
     every: npt.NDArray[np.int32]
+    keys: npt.NDArray[np.uint64]
+    terms: npt.NDArray[np.int32]
+
+
+@njit(cache=True, nogil=True)
+def _key(first, second):
+    return (np.uint64(first) << np.uint64(32)) | np.uint64(second)
 
 
 @njit(cache=True, nogil=True)
@@ -60,39 +73,71 @@ def _bounds(begin, middle, rule, side):
 
 
 @njit(cache=True, nogil=True)
+def _number_pairs(values, begin, middle, examples, side, symbols):
+    """Give numbers from `symbols` on to pairs of symbols in a row; return a hash table and one more than the last."""
+    length = 0
+    for e in range(len(examples)):
+        start, stop = _bounds(begin, middle, examples[e], side)
+        length += stop - start
+    capacity = 16
+    while capacity < 2 * min(length, symbols * symbols):
+        capacity *= 2
+    keys, terms = np.zeros(capacity, np.uint64), np.full(capacity, -1, np.int32)
+    number = symbols
+    for e in range(len(examples)):
+        start, stop = _bounds(begin, middle, examples[e], side)
+        for p in range(start + 1, stop):
+            key = _key(values[p - 1], values[p])
+            slot = find_slot(keys, terms, key)
+            if terms[slot] < 0:
+                keys[slot], terms[slot] = key, number
+                number += 1
+    return keys, terms, number
+
+
+@njit(cache=True, nogil=True)
 def postings(values, begin, middle, examples, side, symbols):
-    """Build the posting lists of one side of the examples for the symbols 1 … symbols − 1."""
-    last = np.full(symbols, -1, np.int64)
-    sizes = np.zeros(symbols + 1, np.int64)
-    for e in range(len(examples)):
-        start, stop = _bounds(begin, middle, examples[e], side)
-        for p in range(start, stop):
-            if last[values[p]] != e:
-                last[values[p]] = e
-                sizes[values[p] + 1] += 1
-    starts = np.cumsum(sizes)
-    lists = np.empty(starts[-1], np.int32)
-    fill = starts.copy()
-    last[:] = -1
-    for e in range(len(examples)):
-        start, stop = _bounds(begin, middle, examples[e], side)
-        for p in range(start, stop):
-            s = values[p]
-            if last[s] != e:
-                last[s] = e
-                lists[fill[s]] = e
-                fill[s] += 1
-    return Postings(lists, starts, np.arange(len(examples)).astype(np.int32))
+    """Build the posting lists of one side of the examples, whose symbols are 1 … symbols − 1."""
+    keys, terms, number = _number_pairs(values, begin, middle, examples, side, symbols)
+    sizes = np.zeros(number + 1, np.int64)
+    lists, fill = np.empty(0, np.int32), np.zeros(0, np.int64)
+    for counting in (True, False):  # first how long the lists are, then the lists
+        last = np.full(number, -1, np.int64)
+        if not counting:
+            fill = np.cumsum(sizes)
+            lists = np.empty(fill[-1], np.int32)
+        for e in range(len(examples)):
+            start, stop = _bounds(begin, middle, examples[e], side)
+            for p in range(start, stop):
+                for pair in (False, True):
+                    if pair and p == start:
+                        continue
+                    t = terms[find_slot(keys, terms, _key(values[p - 1], values[p]))] if pair else values[p]
+                    if last[t] == e:
+                        continue
+                    last[t] = e
+                    if counting:
+                        sizes[t + 1] += 1
+                    else:
+                        lists[fill[t]] = e
+                        fill[t] += 1
+    return Postings(lists, np.cumsum(sizes), np.arange(len(examples)).astype(np.int32), keys, terms)
 
 
 @njit(cache=True, nogil=True)
 def _fewest(values, a, b, posts):
-    """Return the shortest posting list of a terminal of the side `values[a:b]`; all examples if it has none."""
+    """Return the shortest posting list of a term of the side `values[a:b]`; all examples if it has no terminal."""
     best = posts.every
     for p in range(a, b):
-        s = values[p]
-        if s > 0 and posts.starts[s + 1] - posts.starts[s] < len(best):
-            best = posts.lists[posts.starts[s] : posts.starts[s + 1]]
+        if values[p] < 0:
+            continue
+        t = np.int64(values[p])
+        if p > a and values[p - 1] > 0:
+            t = posts.terms[find_slot(posts.keys, posts.terms, _key(values[p - 1], values[p]))]
+            if t < 0:
+                return posts.every[:0]  # no example has the two in a row
+        if posts.starts[t + 1] - posts.starts[t] < len(best):
+            best = posts.lists[posts.starts[t] : posts.starts[t + 1]]
     return best
 
 
