@@ -12,10 +12,9 @@ $(READY): pyproject.toml constraints.txt
 
 demo: $(READY)
 	$(BIN)/csl data prepare scan --split jump --out runs/demo/data
-	$(BIN)/csl induce runs/demo/data/train.tsv --preset scan --out runs/demo/run
+	$(BIN)/csl augment runs/demo/data/train.tsv --out runs/demo/run
 	$(BIN)/csl grammar show runs/demo/run
 	$(BIN)/csl grammar explain runs/demo/run "jump around left twice and walk"
-	$(BIN)/csl fit runs/demo/run --preset scan
 	$(BIN)/csl evaluate runs/demo/run runs/demo/data/test.tsv
 
 test: $(READY)

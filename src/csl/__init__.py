@@ -11,6 +11,8 @@ __all__ = [
     "Model",
     "OutputCfg",
     "Rule",
+    "SampleConfig",
+    "augment",
     "fit",
     "induce",
     "read_examples",
@@ -18,15 +20,17 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from csl.api import fit, induce
+    from csl.api import augment, fit, induce
     from csl.data import Example, read_examples
     from csl.grammar import Grammar, Rule, read_grammar
     from csl.grammar.output_cfg import OutputCfg
     from csl.induction.config import InductionConfig
     from csl.model.config import FitConfig
     from csl.model.model import Model
+    from csl.sampling.config import SampleConfig
 
 _HOME = {
+    "augment": "csl.api",
     "fit": "csl.api",
     "induce": "csl.api",
     "Example": "csl.data",
@@ -38,6 +42,7 @@ _HOME = {
     "InductionConfig": "csl.induction.config",
     "FitConfig": "csl.model.config",
     "Model": "csl.model.model",
+    "SampleConfig": "csl.sampling.config",
 }
 
 

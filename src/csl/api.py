@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 
+from csl.augment.augment import Augmented, check_held_out, warn
 from csl.data import Example
 from csl.grammar import Grammar, Rule
 from csl.grammar.output_cfg import OutputCfg
@@ -16,6 +17,10 @@ from csl.model.config import preset as fit_preset
 from csl.model.fit import Progress
 from csl.model.fit import fit as _fit
 from csl.model.model import Model
+from csl.sampling.config import SampleConfig
+from csl.sampling.config import choose as choose_sampling
+from csl.sampling.config import preset as sample_preset
+from csl.sampling.sampler import Sampler
 
 
 def induce(
@@ -63,3 +68,36 @@ def fit(
     if fitted.left_out:
         warnings.warn(f"{len(fitted.left_out):,} pairs left out: the grammar does not derive them", stacklevel=2)
     return fitted.model
+
+
+def augment(
+    examples: Sequence[Example],
+    number: int = 100_000,
+    *,
+    config: str = "auto",
+    sampling: SampleConfig | None = None,
+    seeds: Iterable[Rule] = (),
+    output_cfg: OutputCfg | None = None,
+    threads: int = 1,
+) -> Augmented:
+    """Sample new pairs from examples: a mixture of both in equal parts, to train on.
+
+    Iterating over the result gives the mixture; `.synthetic` are the new pairs, `.weighted()` gives each pair once with
+    a weight, `.to_dataset()` a Hugging Face `Dataset`. `config` is the name of a preset, or "auto".
+    """
+    rules = list(seeds)
+    if config == "auto":
+        choice = choose(examples)
+        inducing, rules = choice.config, [*rules, *choice.seeds]
+        fitting = None
+    else:
+        inducing, fitting = preset(config), fit_preset(config)
+    grammar = _induce(examples, inducing, seeds=rules, output_cfg=output_cfg, threads=threads).grammar
+    fitting = fitting or choose_fit(len(grammar), len(examples))[0]
+    drawing = sampling or (choose_sampling(len(grammar)) if config == "auto" else sample_preset(config))
+    model = _fit(grammar, examples, fitting, output_cfg=output_cfg, threads=threads).model
+    sampler = Sampler(grammar, drawing, model=model, output_cfg=output_cfg, train=examples)
+    synthetic = [sample.example for sample in sampler.stream(number, threads)]
+    held_out = check_held_out(examples, inducing, fitting, seeds=rules, output_cfg=output_cfg, threads=threads)
+    warnings_ = warn(grammar, held_out, number, len(synthetic))
+    return Augmented(list(examples), synthetic, grammar, model, tuple(warnings_))

@@ -5,10 +5,12 @@ Nothing heavy is imported here; commands import what they run when they run.
 
 import io
 import sys
+from typing import Annotated
 
 import typer
 from rich.text import Text
 
+from csl import __version__
 from csl.cli import augment, data, evaluate, explain, fit, grammar, induce, parse, sample
 from csl.cli.console import is_interrupt, new_console
 from csl.errors import CslError
@@ -20,6 +22,23 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"csl {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Learn a grammar from (input, output) pairs, and sample new pairs from it."""
+
+
 for command in (augment.augment, induce.induce, fit.fit, parse.parse, evaluate.evaluate, sample.sample):
     app.command()(command)
 app.add_typer(data.app, name="data")

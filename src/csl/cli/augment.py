@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from csl.cli.console import new_console
+from csl.cli.console import LiveLine, new_console
 
 SHOWN = 10  # new pairs shown at the end
 
@@ -66,10 +66,11 @@ def augment(
         "unique": unique, "new": new, "seed": seed,
     }  # fmt: skip
     plan = Plan(inducing, changed(fit_options, {"seed": seed}), changed(drawing, given), number, weights)
-    warnings = augment_into(
-        out, examples, plan, seeds=list(dict.fromkeys(rules)), output_cfg=cfg, threads=threads,
-        about={"train": str(train), "examples": len(examples)}, say=console.print,
-    )  # fmt: skip
+    with LiveLine(console, "working …", "stopped; the same command goes on with what is done") as live:
+        warnings = augment_into(
+            out, examples, plan, seeds=list(dict.fromkeys(rules)), output_cfg=cfg, threads=threads,
+            about={"train": str(train), "examples": len(examples)}, say=console.print, progress=live.update,
+        )  # fmt: skip
     known, shown = set(examples), 0
     for example in read_examples(out / "samples.tsv"):
         if example not in known and shown < SHOWN:

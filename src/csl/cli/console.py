@@ -1,6 +1,9 @@
-"""Where commands and people meet: a console that prints any data as it is, and Ctrl-C."""
+"""Where commands and people meet: a console that prints any data as it is, progress, and Ctrl-C."""
 
+import typer
 from rich.console import Console
+from rich.live import Live
+from rich.spinner import Spinner
 
 
 def new_console(*, stderr: bool = False) -> Console:
@@ -14,3 +17,30 @@ def new_console(*, stderr: bool = False) -> Console:
 def is_interrupt(error: BaseException | None) -> bool:
     """Tell whether an error is Ctrl-C; met inside a compiled function it comes as the cause of a SystemError."""
     return isinstance(error, KeyboardInterrupt) or (error is not None and is_interrupt(error.__cause__))
+
+
+class LiveLine:
+    """One line that changes at a terminal, plain lines otherwise; Ctrl-C ends with a word on how to go on."""
+
+    def __init__(self, console: Console, text: str, stopped: str) -> None:
+        self._console, self._stopped = console, stopped
+        self._line = Spinner("dots", text)
+        self._live = Live(self._line, console=console, transient=True)
+
+    def __enter__(self) -> "LiveLine":
+        if self._console.is_terminal:
+            self._live.start()
+        return self
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        self._live.stop()
+        if is_interrupt(error):
+            new_console(stderr=True).print(self._stopped)
+            raise typer.Exit(130)
+
+    def update(self, text: str, plain: str = "") -> None:
+        """Show `text` at a terminal; otherwise print `plain`, if there is any."""
+        if self._console.is_terminal:
+            self._line.update(text=text)
+        elif plain:
+            self._console.print(plain)

@@ -5,13 +5,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.live import Live
-from rich.spinner import Spinner
 
-from csl.cli.console import new_console
+from csl.cli.console import LiveLine, new_console
 
 if TYPE_CHECKING:
     from csl.model.fit import Progress
+
+PLAIN = 500  # steps between lines where there is no terminal
 
 
 def fit(
@@ -58,26 +58,18 @@ def fit(
         options = changed(chosen, given)
         console.print(f"auto: {reason}", style="dim")
 
-    spinner = Spinner("dots", "building the forests of the training pairs …")
-    live = Live(spinner, console=console, transient=True)
+    building = "building the forests of the training pairs (the first run compiles for a while) …"
+    with LiveLine(console, building, "stopped; the same command goes on from the last report") as live:
 
-    def update(report: "Progress") -> None:
-        line = f"step {report.step:,} of {report.steps:,}: mean log p(x, y) {report.train:.3f}"
-        line += "" if report.dev is None else f", dev {report.dev:.3f}"
-        if console.is_terminal:
-            spinner.update(text=line)
-        else:
-            console.print(line)
+        def show(report: "Progress") -> None:
+            line = f"step {report.step:,} of {report.steps:,}: mean log p(x, y) {report.train:.3f}"
+            line += "" if report.dev is None else f", dev {report.dev:.3f}"
+            live.update(line, line if report.step % PLAIN == 0 or report.dev is not None else "")
 
-    if console.is_terminal:
-        live.start()
-    try:
         fitted = fit_into(
             run, examples, options, dev=held_out, unlabelled=[i for i in inputs if i], ratio=ratio, threads=threads,
-            resume=resume, say=console.print, progress=update,
+            resume=resume, say=console.print, progress=show,
         )  # fmt: skip
-    finally:
-        live.stop()
     for example in fitted.left_out[:3]:
         console.print(f"left out: {example.source_text} → {example.target_text}")
     if fitted.left_out:

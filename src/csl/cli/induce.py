@@ -6,10 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.live import Live
-from rich.spinner import Spinner
 
-from csl.cli.console import is_interrupt, new_console
+from csl.cli.console import LiveLine, new_console
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -68,44 +66,25 @@ def induce(
         for reason in choice.reasons:
             console.print(f"auto: {reason}", style="dim")
 
-    with _Progress(console) as progress:
+    starting = "starting (the first run compiles for a while) …"
+    with LiveLine(console, starting, "stopped; the same command goes on from the last step") as live:
         from csl.experiment.run import induce_into
+
+        def show(step: "Step", seconds: float) -> None:
+            found = f"{step.rules:,} rules, objective {step.objective:,.0f}, {step.candidates:,} candidates"
+            place = f"partition {step.partition}/{step.partitions} step {step.step}"
+            live.update(
+                f"{place.removeprefix('partition 1/1 ')}: {found}, {seconds:.1f} s",
+                f"{place}: {found}, {step.actions:,} actions, {seconds:.2f} s",
+            )
 
         induced = induce_into(
             out, examples, options, seeds=list(dict.fromkeys(rules)), output_cfg=cfg, threads=threads, resume=resume,
-            about=about, say=console.print, progress=progress.update,
+            about=about, say=console.print, progress=show,
         )  # fmt: skip
     if induced:
         _summary(console, induced, options, time.perf_counter() - start)
         console.print(f"wrote {out / 'grammar.txt'}")
-
-
-class _Progress:
-    """One live line at a terminal, one plain line a step otherwise; Ctrl-C says how to go on."""
-
-    def __init__(self, console: "Console") -> None:
-        self._console = console
-        self._line = Spinner("dots", "starting (the first run compiles for a while) …")
-        self._live = Live(self._line, console=console, transient=True)
-
-    def __enter__(self) -> "_Progress":
-        if self._console.is_terminal:
-            self._live.start()
-        return self
-
-    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
-        self._live.stop()
-        if is_interrupt(error):
-            new_console(stderr=True).print("stopped; the same command goes on from the last step")
-            raise typer.Exit(130)
-
-    def update(self, step: "Step", seconds: float) -> None:
-        found = f"{step.rules:,} rules, objective {step.objective:,.0f}, {step.candidates:,} candidates"
-        place = f"partition {step.partition}/{step.partitions} step {step.step}"
-        if self._console.is_terminal:
-            self._line.update(text=f"{place.removeprefix('partition 1/1 ')}: {found}, {seconds:.1f} s")
-        else:
-            self._console.print(f"{place}: {found}, {step.actions:,} actions, {seconds:.2f} s")
 
 
 def _summary(console: "Console", induced: "Induced", config: "InductionConfig", seconds: float) -> None:

@@ -1,15 +1,12 @@
 """`csl sample`: new pairs from the grammar of a run folder."""
 
 import time
-from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.live import Live
-from rich.spinner import Spinner
 
-from csl.cli.console import new_console
+from csl.cli.console import LiveLine, new_console
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -76,12 +73,11 @@ def sample(
         _preview(console, sampler, preview)
         return
     path = out or run / "samples.tsv"
-    spinner = Spinner("dots", "sampling …")
-    with Live(spinner, console=console, transient=True) if console.is_terminal else nullcontext():
+    with LiveLine(console, "sampling …", "stopped; nothing was written") as live:
         written = write_samples(
             path, sampler, number, shards=shards, threads=threads, provenance=provenance,
             about={"run": str(run), "licence": source_licence(run)},
-            progress=lambda n: spinner.update(text=f"{n:,} of {number:,} pairs"),
+            progress=lambda n: live.update(f"{n:,} of {number:,} pairs"),
         )  # fmt: skip
     console.print(f"{written:,} pairs ({describe(options)}); {time.perf_counter() - start:.1f} s")
     if sampler.exhausted:

@@ -48,8 +48,13 @@ def augment_into(
     threads: int = 1,
     about: dict[str, object] | None = None,
     say: Say = lambda _: None,
+    progress: Say = lambda _: None,
 ) -> list[str]:
-    """Induce, fit, sample and merge; `say` hears what each stage found. Returns what speaks against the result."""
+    """Induce, fit, sample and merge. Returns what speaks against the result.
+
+    `say` hears what each stage found, `progress` what is going on.
+    """
+    progress("learning from nine tenths of the examples, to check on the rest (a first run compiles for a while) …")
     held_out = check_held_out(
         examples, plan.induction, plan.fitting, seeds=seeds, output_cfg=output_cfg, threads=threads
     )
@@ -58,18 +63,25 @@ def augment_into(
         f"{held_out.precision:.1%} of that right"
     )
     induce_into(
-        folder, examples, plan.induction, seeds=seeds, output_cfg=output_cfg, threads=threads, about=about, say=say
-    )
+        folder, examples, plan.induction, seeds=seeds, output_cfg=output_cfg, threads=threads, about=about, say=say,
+        progress=lambda step, _: progress(f"inducing: {step.rules:,} rules, objective {step.objective:,.0f}"),
+    )  # fmt: skip
     grammar, _ = read_run(folder)
     open_rules = sum(rule.arity > 0 for rule in grammar)
     derivable = Deriver(grammar, plan.fitting.max_units).derivable(examples, threads).mean()
     say(f"grammar: {len(grammar):,} rules, {open_rules:,} with nonterminals, derive {derivable:.1%} of the examples")
-    fitted = fit_into(folder, examples, plan.fitting, threads=threads)
+    fitted = fit_into(
+        folder, examples, plan.fitting, threads=threads,
+        progress=lambda report: progress(f"fitting: step {report.step:,}, mean log p(x, y) {report.train:.3f}"),
+    )  # fmt: skip
     say(f"model: {plan.fitting.states} states, {fitted.steps:,} steps, mean log p(x, y) {fitted.log_prob:.2f}")
     sampler = Sampler(grammar, plan.sampling, model=fitted.model, output_cfg=output_cfg, train=examples)
     samples = folder / "samples.tsv"
     licence = source_licence(folder)
-    drawn = write_samples(samples, sampler, plan.number, threads=threads, about={"licence": licence})
+    drawn = write_samples(
+        samples, sampler, plan.number, threads=threads, about={"licence": licence},
+        progress=lambda n: progress(f"sampling: {n:,} of {plan.number:,} pairs"),
+    )  # fmt: skip
     known = set(examples)
     synthetic = list(read_examples(samples)) if drawn else []
     fresh = sum(example not in known for example in synthetic)
