@@ -1,5 +1,6 @@
 """`csl parse`: outputs for inputs, by the model of a run folder."""
 
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -9,8 +10,6 @@ import typer
 from csl.cli.console import new_console
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from csl.model.model import Model
 
 
@@ -31,12 +30,11 @@ def parse(
     """
     from csl.experiment.fitting import load_model
 
-    console = new_console()
     model = load_model(run)
-    if text is not None and Path(text).is_file():
-        _parse_file(console, model, Path(text), k, scores, threads)
+    if text is not None and os.path.isfile(text):
+        _parse_file(model, Path(text), k, scores, threads)
     elif text is not None:
-        if not _parse_one(console, model, text, k, scores):
+        if not _parse_one(model, text, k, scores):
             raise typer.Exit(1)
     else:
         prompt = "input: " if sys.stdin.isatty() else ""
@@ -46,16 +44,16 @@ def parse(
             except EOFError:
                 break
             if line.strip():
-                _parse_one(console, model, line, k, scores)
+                _parse_one(model, line, k, scores)
 
 
-def _parse_one(console: "Console", model: "Model", text: str, k: int, scores: bool) -> bool:
+def _parse_one(model: "Model", text: str, k: int, scores: bool) -> bool:
     """Print the outputs of one input; tell whether there are any."""
     source = text.split()
     found = model.parse_best(source, k)
     for parse in found:
         score = f"{parse.log_prob:.3f}\t{_given(model, source, parse.target):.3f}\t" if scores else ""
-        console.print(score + parse.text)
+        typer.echo(score + parse.text)
     if not found:
         unknown = model.deriver.unknown_tokens(source)
         why = f"no rule knows: {', '.join(unknown)}" if unknown else "no derivation spans it, or none to a valid output"
@@ -67,7 +65,7 @@ def _given(model: "Model", source: list[str], target: tuple[str, ...]) -> float:
     return model.log_prob(source, target) - float(model.log_prob_inputs([source])[0])
 
 
-def _parse_file(console: "Console", model: "Model", path: Path, k: int, scores: bool, threads: int) -> None:
+def _parse_file(model: "Model", path: Path, k: int, scores: bool, threads: int) -> None:
     from csl.data.files import read_lines
 
     sources = [line.split("\t")[0].split() for _, line in read_lines(path) if line.strip()]
@@ -77,7 +75,7 @@ def _parse_file(console: "Console", model: "Model", path: Path, k: int, scores: 
         cells = [parse.text for parse in found] or [""]
         if scores:
             cells = [f"{p.text}\t{p.log_prob:.3f}\t{_given(model, source, p.target):.3f}" for p in found] or [""]
-        console.print("\t".join([" ".join(source), *cells]))
+        typer.echo("\t".join([" ".join(source), *cells]))
     missing = sum(parse is None for parse in parses)
     if k == 1 and missing:
         new_console(stderr=True).print(f"{missing:,} of {len(sources):,} inputs not covered")

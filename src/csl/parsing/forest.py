@@ -69,6 +69,7 @@ class Forest:
         heap = [
             (cost + sum(best[child][0].cost for child in children), a, (0,) * len(children))
             for a, (cost, _, children) in enumerate(edges)
+            if all(best[child] for child in children)
         ]
         heapq.heapify(heap)
         found: list[Ranked] = []
@@ -77,13 +78,12 @@ class Forest:
             cost, a, ranks = heapq.heappop(heap)
             _, rule, children = edges[a]
             parts = [best[child][rank] for child, rank in zip(children, ranks, strict=True)]
-            if target_length(self._rules[rule], [len(part.target) for part in parts]) > MAX_OUTPUT:
-                continue
-            target = expanded(self._rules[rule].target, [part.target for part in parts])
-            if not distinct or target not in seen:
-                seen.add(target)
-                derivation = Derivation(self._rules[rule], tuple(part.derivation for part in parts))
-                found.append(Ranked(cost, target, derivation))
+            if target_length(self._rules[rule], [len(part.target) for part in parts]) <= MAX_OUTPUT:
+                target = expanded(self._rules[rule].target, [part.target for part in parts])
+                if not distinct or target not in seen:
+                    seen.add(target)
+                    derivation = Derivation(self._rules[rule], tuple(part.derivation for part in parts))
+                    found.append(Ranked(cost, target, derivation))
             # each combination has one predecessor: the one with its last rank that is not 0 made smaller
             last = max((t for t, rank in enumerate(ranks) if rank), default=0)
             for t in range(last, len(ranks)):
