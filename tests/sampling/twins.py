@@ -1,6 +1,7 @@
 """Sampling written out plainly: all derivations to a depth one by one, and how probable each is."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from functools import cache
 from itertools import product
 from math import exp, fsum, sqrt
 
@@ -62,6 +63,7 @@ class Uniform:
 
     def __init__(self, grammar: Grammar, cfg: OutputCfg | None) -> None:
         self.rules = list(grammar)
+        self.finishes = cache(self.finishes)  # type: ignore[method-assign]
         self.rows: list[tuple[str, int, tuple[str, ...]]] = [
             (category, r, children) for r, rule in enumerate(grammar) for category, children in typings(rule, cfg)
         ]
@@ -139,13 +141,3 @@ def chi_square_excess(observed: Mapping[Preorder, int], p: Mapping[Preorder, flo
     statistic = fsum((n - expected) ** 2 / expected for n, expected in common)
     df = len(common) - 1
     return ((statistic / df) ** (1 / 3) - (1 - 2 / (9 * df))) / sqrt(2 / (9 * df))
-
-
-def category_sets(trees: Iterable[Derivation], cfg: OutputCfg) -> dict[Derivation, frozenset[str]]:
-    """The categories of the full output of each derivation."""
-    return {tree: frozenset(t.category for t in cfg.typings(tree.example.target)) for tree in trees}
-
-
-def repeats(rules: Sequence[Rule]) -> bool:
-    """Whether a target has a nonterminal twice."""
-    return any(len(rule.target) - len(set(rule.target)) > 0 and rule.arity > 0 for rule in rules)

@@ -1,0 +1,278 @@
+"""The stream of samples: repeatable, filtered as asked, ended when nothing new comes, valid and derivable."""
+
+import inspect
+from collections.abc import Sequence
+from itertools import islice
+
+import numpy as np
+import pytest
+
+from csl.data import Example
+from csl.errors import InputError
+from csl.grammar import Grammar, parse_grammar
+from csl.grammar.output_cfg import OutputCfg
+from csl.kernels.cfg_chart import accepted
+from csl.kernels.sample import context_counts
+from csl.kernels.threads import Threads
+from csl.model.model import Model, context_starts
+from csl.parsing.deriver import Deriver
+from csl.sampling.config import PRESETS, SampleConfig, preset
+from csl.sampling.sampler import Sample, Sampler
+
+from ..model.twins import random_theta
+from .conftest import Quick
+from .twins import chi_square_excess, derivations, exact, frequencies, levels
+
+GRAMMAR = parse_grammar(
+    ["jump ### J", "walk ### W", "NT_1 twice ### NT_1 NT_1", "NT_1 and NT_2 ### NT_1 NT_2", "hop ### H"]
+)
+TRAIN = [Example.of("jump", "J"), Example.of("jump", "J"), Example.of("walk twice", "W W"), Example.of("x", "Y")]
+STRATEGIES = ["model", "tempered", "uniform", "coverage"]
+every_strategy = pytest.mark.parametrize("strategy", STRATEGIES)
+
+
+def flat_model(grammar: Grammar, states: int = 2) -> Model:
+    return Model(grammar, *random_theta(grammar, states, seed=3, spread=0.5))
+
+
+def sampler(strategy: str = "model", *, train: Sequence[Example] = (), **options: object) -> Sampler:
+    config = SampleConfig.model_validate({"strategy": strategy, "temperature": 2.0, "max_depth": 4, **options})
+    return Sampler(GRAMMAR, config, model=flat_model(GRAMMAR), train=train)
+
+
+def pairs(samples: Sequence[Sample]) -> list[Example]:
+    return [sample.example for sample in samples]
+
+
+# repeatable
+
+
+@every_strategy
+@pytest.mark.parametrize("unique", [False, True])
+def test_any_number_of_threads_gives_the_same_stream(strategy: str, unique: bool) -> None:
+    one, two, three = (list(sampler(strategy, unique=unique).stream(20_000, threads)) for threads in (1, 2, 3))
+    assert one == two == three
+    assert len(one) == 20_000
+
+
+@every_strategy
+def test_a_stream_can_be_had_again_and_seeds_differ(strategy: str) -> None:
+    some = sampler(strategy)
+    first = list(some.stream(500))
+    assert list(some.stream(500)) == first
+    assert list(some.stream(10_000))[:500] == first
+    assert list(sampler(strategy, seed=1).stream(500)) != first
+    assert list(sampler(strategy, seed=2**63 - 1).stream(500)) != first
+
+
+def test_no_samples_are_none_at_all() -> None:
+    assert list(sampler().stream(0)) == []
+
+
+def test_samples_come_as_they_are_asked_for() -> None:
+    stream = sampler().stream(10**12)
+    assert inspect.isgenerator(stream)
+    assert len(list(islice(stream, 5))) == 5
+
+
+# what is kept
+
+
+@every_strategy
+def test_unique_gives_each_pair_once(strategy: str) -> None:
+    found = pairs(list(sampler(strategy, unique=True).stream(3000)))
+    assert len(set(found)) == 3000
+    assert len(set(pairs(list(sampler(strategy).stream(3000))))) < 3000
+
+
+@every_strategy
+@pytest.mark.parametrize("unique", [False, True])
+def test_new_pairs_are_not_in_training(strategy: str, unique: bool) -> None:
+    keep = list(sampler(strategy, min_depth=1, max_depth=2, train=TRAIN).stream(2000))
+    assert set(TRAIN[:3]) <= set(pairs(keep))
+    count = 15 if unique else 2000
+    found = list(sampler(strategy, min_depth=1, max_depth=2, new=True, unique=unique, train=TRAIN).stream(count))
+    assert len(found) == (3 + 3 + 9 - 2 if unique else 2000)
+    assert not set(TRAIN) & set(pairs(found))
+
+
+@pytest.mark.parametrize("most", [3, 5, 9])
+def test_no_side_is_longer_than_allowed(most: int) -> None:
+    found = pairs(list(sampler(max_length=most).stream(3000)))
+    lengths = [max(len(e.source), len(e.target)) for e in found]
+    assert max(lengths) == most
+    within = [e for e in pairs(list(sampler().stream(9000))) if len(e.source) <= most and len(e.target) <= most]
+    assert within[: len(found)] == found[: len(within)]
+
+
+# the end
+
+
+@every_strategy
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_finite_grammar_is_exhausted(strategy: str, threads: int) -> None:
+    some = sampler(strategy, min_depth=1, max_depth=2, unique=True)
+    found = pairs(list(some.stream(1000, threads)))
+    assert some.exhausted
+    assert len(found) == len(set(found))
+    assert set(found) == {tree.example for tree in derivations(GRAMMAR, 2)}
+
+
+def test_a_stream_that_gets_what_it_asks_for_is_not_exhausted() -> None:
+    some = sampler(min_depth=1, max_depth=2, unique=True)
+    assert len(list(some.stream(15))) == 15
+    assert not some.exhausted
+    list(some.stream(16))
+    assert some.exhausted
+    list(some.stream(3))
+    assert not some.exhausted
+
+
+def test_a_stream_ends_where_everything_is_known_or_too_long() -> None:
+    known = [tree.example for tree in derivations(GRAMMAR, 2)]
+    for some in (sampler(max_depth=2, new=True, train=known), sampler(max_length=1)):
+        assert list(some.stream(10)) == []
+        assert some.exhausted
+
+
+# bad requests
+
+
+@pytest.mark.parametrize("strategy", ["model", "tempered"])
+def test_strategies_that_need_a_model_say_so(strategy: str) -> None:
+    with pytest.raises(InputError, match=r"needs a fitted model: run `csl fit`, or choose uniform"):
+        Sampler(GRAMMAR, SampleConfig.model_validate({"strategy": strategy}))
+    assert next(Sampler(GRAMMAR, SampleConfig(strategy="uniform")).stream(1)).rules
+
+
+@every_strategy
+def test_depths_that_exclude_each_other(strategy: str) -> None:
+    with pytest.raises(InputError, match="min_depth 5 is more than max_depth 4"):
+        sampler(strategy, min_depth=5)
+
+
+@every_strategy
+@pytest.mark.parametrize(
+    ("lines", "depths"),
+    [(["a ### A"], (2, 20)), (["f NT_1 ### F NT_1"], (1, 200)), (["a ### A", "f NT_1 NT_2 ### F NT_1 NT_2"], (1, 1))],
+    ids=["no open rule", "endless", "possible"],
+)
+def test_depths_that_no_derivation_has(strategy: str, lines: list[str], depths: tuple[int, int]) -> None:
+    grammar = parse_grammar(lines)
+    config = SampleConfig.model_validate({"strategy": strategy, "min_depth": depths[0], "max_depth": depths[1]})
+    if depths == (1, 1):
+        assert next(Sampler(grammar, config, model=flat_model(grammar)).stream(1)).example == Example.of("a", "A")
+        return
+    with pytest.raises(InputError, match="no valid derivation has between"):
+        Sampler(grammar, config, model=flat_model(grammar))
+
+
+@every_strategy
+def test_an_output_cfg_that_the_grammar_never_meets(strategy: str) -> None:
+    config = SampleConfig.model_validate({"strategy": strategy})
+    with pytest.raises(InputError, match="no valid derivation"):
+        Sampler(
+            GRAMMAR,
+            config,
+            model=flat_model(GRAMMAR),
+            output_cfg=OutputCfg.parse(["ROOT => other ##ROOT", "ROOT => z"]),
+        )
+
+
+@pytest.mark.parametrize("strategy", ["uniform", "coverage"])
+def test_choices_from_the_top_know_no_deeper_minimum(strategy: str) -> None:
+    with pytest.raises(InputError, match="takes a min_depth of 1 or 2, not 3"):
+        sampler(strategy, min_depth=3)
+
+
+def test_presets() -> None:
+    assert all(preset(name) is config for name, config in PRESETS.items())
+    with pytest.raises(InputError, match="geoquery"):
+        preset("geoqery")
+
+
+# rare things
+
+
+def test_valid_outputs_that_are_very_rare_keep_their_proportions() -> None:
+    grammar = parse_grammar(["x ### X", "a ### A", "b ### B", "c ### C", "s NT_1 ### S NT_1"])
+    cfg = OutputCfg.parse(["ROOT => S ##Y", "Y => A", "Y => B", "Y => C", "ROOT => Q ##W", "W => X"])
+    theta = np.zeros((2, 1)), np.array([[0, -45, -45.7, -46.5, -44.0]])
+    some = Sampler(grammar, SampleConfig(), model=Model(grammar, *theta), output_cfg=cfg)
+    observed = frequencies(some._draw, 100_000, len(grammar))
+    assert chi_square_excess(observed, exact(grammar, theta, cfg, (2, 20 - 17))) < 5
+
+
+@pytest.mark.parametrize("theta", [-3.0, -7.0, -30.0])
+def test_depths_that_are_very_rare_keep_their_proportions(theta: float) -> None:
+    grammar = parse_grammar(["x ### X", "s NT_1 ### S NT_1", "t NT_1 ### T NT_1"])
+    parameters = np.zeros((3, 1)), np.array([[0.0, theta, theta - 0.5]])
+    config = SampleConfig(min_depth=6, max_depth=7)
+    some = Sampler(grammar, config, model=Model(grammar, *parameters))
+    observed = frequencies(some._draw, 100_000, len(grammar))
+    assert chi_square_excess(observed, exact(grammar, parameters, None, (6, 7))) < 5
+
+
+# where samples come from
+
+
+@every_strategy
+def test_the_derivation_of_a_sample_gives_it_back(strategy: str) -> None:
+    some = sampler(strategy)
+    for sample in some.stream(300):
+        tree = some.derivation(sample)
+        assert tree.example == sample.example
+        assert 2 <= levels(tree) <= 4
+
+
+def test_parents_are_the_first_lines_that_use_a_rule() -> None:
+    assert sampler(train=TRAIN).parents() == {0: 1, 1: 3, 2: 3}
+    assert sampler().parents() == {}
+
+
+# coverage
+
+
+def unseen(found: Sequence[Sample], grammar: Grammar, train: Sequence[Example]) -> int:
+    """How many pairs of context and rule are in samples and in no derivation of a training pair."""
+    starts, arity = context_starts(grammar), np.array([rule.arity for rule in grammar])
+    used, sizes = Deriver(grammar).derive_all(list(dict.fromkeys(train)), Threads(1))
+    known = context_counts(used, np.concatenate([[0], np.cumsum(sizes)]), starts, arity)
+    rules = np.array([r for sample in found for r in sample.rules], np.int32)
+    offsets = np.cumsum([0, *(len(sample.rules) for sample in found)])
+    return int(((context_counts(rules, offsets, starts, arity) > 0) & (known == 0)).sum())
+
+
+@pytest.mark.parametrize("name", ["geoquery/standard", "smcalflow-cs-tenth/16"])
+def test_coverage_finds_unseen_combinations_first(name: str, quick: Quick) -> None:
+    task, model = quick(*name.split("/"))
+    counts = {}
+    for strategy in ("model", "uniform", "coverage"):
+        config = SampleConfig.model_validate({"strategy": strategy, "max_depth": 5})
+        some = Sampler(model.grammar, config, model=model, output_cfg=task.output_cfg, train=task.train)
+        counts[strategy] = unseen(list(some.stream(1000)), model.grammar, task.train)
+    assert counts["coverage"] >= counts["uniform"]
+    assert counts["coverage"] > counts["model"]
+
+
+# benchmark sets
+
+
+@every_strategy
+@pytest.mark.parametrize("name", ["geoquery/standard", "cogs/gen", "smcalflow-cs-tenth/16"])
+def test_samples_are_valid_and_derivable(name: str, strategy: str, quick: Quick) -> None:
+    data, split = name.split("/")
+    task, model = quick(data, split)
+    options = PRESETS.get(data, PRESETS["smcalflow"]).model_dump()
+    config = SampleConfig.model_validate(options | {"strategy": strategy, "temperature": 3.0})
+    some = Sampler(model.grammar, config, model=model, output_cfg=task.output_cfg, train=task.train)
+    count = 20_000 if strategy == "model" else 3000
+    found = list(some.stream(count))
+    assert len(found) == count
+    if task.output_cfg is not None:
+        vocabulary, cfg = task.output_cfg._own  # all at once: one by one takes too long
+        values = [vocabulary.get(token) for sample in found for token in sample.example.target]
+        offsets = np.cumsum([0, *(len(sample.example.target) for sample in found)])
+        assert accepted(cfg, np.array(values, np.int32), offsets).all()
+    assert all(some.derivation(sample).example == sample.example for sample in found[:500])
+    assert model.deriver.derivable(pairs(found[:3000])).all()

@@ -1,0 +1,62 @@
+"""Mass tables are sums over enumerated derivations; choices from the top know how quickly they can be finished."""
+
+from math import exp, fsum
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from csl.grammar import Grammar, Rule, parse_grammar
+from csl.grammar.output_cfg import OutputCfg
+from csl.kernels.sample import EXACT, WITHIN
+from csl.model.model import context_starts, softmax
+from csl.sampling.automaton import build_automaton
+from csl.sampling.tables import build_local, build_tables
+
+from ..model.twins import PlainModel, random_theta
+from ..parsing.twins import grammars, output_cfgs
+from .test_automaton import Runs, small
+from .twins import Uniform, levels
+
+cfgs = st.one_of(st.none(), output_cfgs)
+
+
+@settings(deadline=None, max_examples=60)
+@given(rules=grammars, cfg=cfgs, states=st.integers(1, 3), seed=st.integers(0, 50))
+def test_masses_are_sums_over_derivations(rules: list[Rule], cfg: OutputCfg | None, states: int, seed: int) -> None:
+    grammar = Grammar(rules)
+    theta = random_theta(grammar, states, seed)
+    plain, starts = PlainModel(grammar, *theta), context_starts(grammar)
+    trees = small(grammar)
+    deepest = max(map(levels, trees))
+    automaton = build_automaton(grammar, cfg)
+    tables = build_tables(automaton, softmax(theta[0]), softmax(theta[1]), deepest)
+    runs = Runs(grammar, automaton)
+    kind_of = {tree: runs.of(tree) for tree in trees}
+    contexts: list[tuple[int, Rule | None, int]] = [(0, None, 0)]
+    contexts += [(int(starts[r]) + i, rule, i) for r, rule in enumerate(grammar) for i in range(rule.arity)]
+    for d in range(deepest + 1):
+        for c, parent, i in contexts:
+            for kind in range(automaton.n_kinds):
+                masses = [(levels(t), exp(plain.log_prob(t, parent, i))) for t in trees if kind_of[t] == [kind]]
+                within, just = fsum(p for n, p in masses if n <= d), fsum(p for n, p in masses if n == d)
+                assert tables.reach[WITHIN, d, c, kind] == pytest.approx(within, rel=1e-9)
+                assert tables.reach[EXACT, d, c, kind] == pytest.approx(just, rel=1e-9)
+    assert np.allclose(np.einsum("cs,mdsq->mdcq", tables.context, tables.state), tables.reach)
+
+
+@settings(deadline=None)
+@given(rules=grammars, cfg=cfgs)
+def test_the_fewest_levels_of_typings(rules: list[Rule], cfg: OutputCfg | None) -> None:
+    grammar = Grammar(rules)
+    local, twin = build_local(grammar, cfg), Uniform(grammar, cfg)
+    for row, (_, _, children) in zip(range(len(local.levels)), sorted(twin.rows), strict=True):
+        shallow = [d for d in range(1, 8) if all(twin.finishes(child, d - 1) for child in children)]
+        if shallow:
+            assert local.levels[row] == shallow[0]
+
+
+@pytest.mark.parametrize("cfg", [None, OutputCfg.parse(["ROOT => A ##ROOT", "ROOT => C"])], ids=["free", "valid"])
+def test_what_never_ends_fits_no_depth(cfg: OutputCfg | None) -> None:
+    assert build_local(parse_grammar(["a NT_1 ### A NT_1"]), cfg).levels.min() > 200
