@@ -15,11 +15,15 @@ from csl.errors import InputError
 
 Arrays = dict[str, npt.NDArray[Any]]
 
+# what a damaged file can bring up: a changed bit may ask for a password or a compression that nobody has (RuntimeError)
+DAMAGE = (OSError, ValueError, LookupError, TypeError, AttributeError, EOFError, RuntimeError, zipfile.BadZipFile)
+
 
 def save_arrays(path: Path, arrays: Mapping[str, npt.NDArray[Any]], about: Mapping[str, object]) -> None:
     """Write arrays, and `about`, which must be JSON."""
     buffer = io.BytesIO()
-    np.savez(buffer, about=np.array(json.dumps(about)), **arrays)  # type: ignore[arg-type]
+    text = json.dumps({**about, "arrays": sorted(arrays)})
+    np.savez(buffer, about=np.array(text), **arrays)  # type: ignore[arg-type]
     write_bytes(path, buffer.getvalue())
 
 
@@ -29,8 +33,8 @@ def load_arrays(path: Path, remedy: str) -> tuple[Arrays, dict[str, Any]]:
         with np.load(path, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
         about = json.loads(str(arrays.pop("about")))
-        if not isinstance(about, dict):
-            raise ValueError("not about anything")
+        if about.pop("arrays") != sorted(arrays):
+            raise ValueError("arrays are missing")
         return arrays, about
-    except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
+    except DAMAGE as error:
         raise InputError(f"damaged file; {remedy}", path) from error
