@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from csl.errors import InputError
 from csl.data.options import changed, parse_setting
+from csl.errors import InputError
 from csl.induction.config import PRESETS, InductionConfig, preset, read_config
 
 
