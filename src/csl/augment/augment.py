@@ -99,9 +99,11 @@ def warn(grammar: Grammar, held_out: Score, asked: int, drawn: int) -> list[str]
     open_rules = sum(rule.arity > 0 for rule in grammar)
     warnings = []
     if open_rules < FEW_OPEN_RULES:
-        warnings.append(f"only {open_rules} rules have nonterminals: there is little to recombine")
+        warnings.append(f"rules with nonterminals: only {open_rules}; there is little to recombine")
     if held_out.coverage < LOW_COVERAGE:
-        warnings.append(f"only {held_out.coverage:.0%} of held-out inputs are covered: samples will be narrow")
+        warnings.append(
+            f"held-out inputs covered: only {held_out.covered:,} of {held_out.examples:,}; samples will be narrow"
+        )
     if drawn < asked:
-        warnings.append(f"the grammar has no more than {drawn:,} pairs of the kind asked for")
+        warnings.append(f"samples: only {drawn:,} of {asked:,}; nothing else of the kind asked for came up")
     return warnings

@@ -27,6 +27,7 @@ def augment(
     weights: Annotated[bool, typer.Option("--weights", help="Write each pair once, with a weight.")] = False,
     seed: Annotated[int, typer.Option(min=0, help="Of fitting and sampling.")] = 0,
     threads: Annotated[int, typer.Option(min=1, help="Threads; the result is the same for any number.")] = 1,
+    resume: Annotated[bool, typer.Option(help="Go on with what the folder holds of this run.")] = True,
     input_field: Annotated[str, typer.Option(help="JSON lines: the field with the input.")] = "input",
     output_field: Annotated[str, typer.Option(help="JSON lines: the field with the output.")] = "output",
 ) -> None:
@@ -37,15 +38,24 @@ def augment(
     """
     from csl.data import read_examples
     from csl.data.options import changed
+    from csl.errors import InputError
     from csl.experiment.augmenting import Plan, augment_into
     from csl.grammar.notation import read_rules
     from csl.grammar.output_cfg import OutputCfg
     from csl.induction import auto
     from csl.induction import config as induction
-    from csl.model import config as fitting
-    from csl.sampling import config as sampling
+    from csl.sampling.config import SampleConfig
 
     console, start = new_console(), time.perf_counter()
+    if temperature is not None and strategy not in (None, "tempered"):
+        raise InputError(f"--temperature is of strategy tempered, not {strategy}; leave one of them out")
+    flags = {
+        "strategy": strategy or ("tempered" if temperature is not None else None), "temperature": temperature,
+        "unique": unique or None, "new": new or None,
+    }  # fmt: skip
+    drawing = {key: value for key, value in flags.items() if value is not None}
+    changed(SampleConfig(), drawing)  # a wrong value is refused before anything is done
+    inducing = induction.InductionConfig() if preset == "auto" else induction.preset(preset)
     rules = [rule for file in seeds or [] for rule in read_rules(file)]
     cfg = OutputCfg.read(output_cfg) if output_cfg else None
     examples = list(read_examples(train, source_field=input_field, target_field=output_field))
@@ -55,24 +65,14 @@ def augment(
         inducing, rules = choice.config, [*rules, *choice.seeds]
         for reason in choice.reasons:
             console.print(f"auto: {reason}", style="dim")
-        small = inducing.max_nonterminals == induction.PRESETS["scan"].max_nonterminals
-        fit_options = fitting.choose(0 if small else 1_000, len(examples))[0]
-        drawing = sampling.choose(0 if small else 1_000)
-    else:
-        inducing, fit_options, drawing = induction.preset(preset), fitting.preset(preset), sampling.preset(preset)
-    given = {
-        "strategy": strategy or ("tempered" if temperature is not None else drawing.strategy),
-        "temperature": drawing.temperature if temperature is None else temperature,
-        "unique": unique, "new": new, "seed": seed,
-    }  # fmt: skip
-    plan = Plan(inducing, changed(fit_options, {"seed": seed}), changed(drawing, given), number, weights)
+    plan = Plan(inducing, number, weights, preset, seed, drawing)
     with LiveLine(console, "working …", "stopped; the same command goes on with what is done") as live:
         warnings = augment_into(
-            out, examples, plan, seeds=list(dict.fromkeys(rules)), output_cfg=cfg, threads=threads,
+            out, examples, plan, seeds=list(dict.fromkeys(rules)), output_cfg=cfg, threads=threads, resume=resume,
             about={"train": str(train), "examples": len(examples)}, say=console.print, progress=live.update,
         )  # fmt: skip
     known, shown = set(examples), 0
-    for example in read_examples(out / "samples.tsv"):
+    for example in read_examples(out / "samples.tsv") if (out / "samples.tsv").stat().st_size else ():
         if example not in known and shown < SHOWN:
             if not shown:
                 console.print("pairs that the training set does not have:")
@@ -81,4 +81,4 @@ def augment(
             console.print(f"  {example.source_text} → {example.target_text}")
     for warning in warnings:
         console.print(f"warning: {warning}", style="yellow")
-    console.print(f"wrote {out / 'augmented.tsv'}; {time.perf_counter() - start:.1f} s")
+    console.print(f"training set: {out / 'augmented.tsv'}; {time.perf_counter() - start:.1f} s")

@@ -21,7 +21,7 @@ def fit(
     unlabeled: Annotated[
         Path | None, typer.Option(help="Inputs, one a line, that the model labels itself before a second fit.")
     ] = None,
-    ratio: Annotated[float, typer.Option(min=0, help="Labelled inputs to examples in the second fit.")] = 1.0,
+    ratio: Annotated[float, typer.Option(min=0, max=1000, help="Labelled inputs to examples in the second fit.")] = 1.0,
     preset: Annotated[str, typer.Option(help="auto, scan, cogs, geoquery or smcalflow.")] = "auto",
     config: Annotated[Path | None, typer.Option(help="A TOML file with options, applied over the preset.")] = None,
     settings: Annotated[
@@ -35,6 +35,8 @@ def fit(
     """Fit the probabilities of the grammar's rules to examples.
 
     Writes model.npz to the run folder. Parsing and sampling need it.
+
+    A fit that was stopped goes on where it was when the command is given again.
     """
     from csl.data import read_examples
     from csl.data.files import read_lines
@@ -70,6 +72,8 @@ def fit(
             run, examples, options, dev=held_out, unlabelled=[i for i in inputs if i], ratio=ratio, threads=threads,
             resume=resume, say=console.print, progress=show,
         )  # fmt: skip
+    if not fitted:
+        return
     for example in fitted.left_out[:3]:
         console.print(f"left out: {example.source_text} → {example.target_text}")
     if fitted.left_out:

@@ -39,6 +39,8 @@ def sample(
     provenance: Annotated[bool, typer.Option("--provenance", help="Add derivation and parent examples.")] = False,
     shards: Annotated[int, typer.Option(min=1, help="Files to write.")] = 1,
     threads: Annotated[int, typer.Option(min=1, help="Threads; the result is the same for any number.")] = 1,
+    input_field: Annotated[str, typer.Option(help="JSON lines: the field with the input.")] = "input",
+    output_field: Annotated[str, typer.Option(help="JSON lines: the field with the output.")] = "output",
 ) -> None:
     """Sample new pairs.
 
@@ -46,6 +48,7 @@ def sample(
     """
     from csl.data import read_examples
     from csl.data.options import changed, parse_setting, read_options
+    from csl.errors import InputError
     from csl.experiment.fitting import load_model, read_run, training_file
     from csl.experiment.sampling import describe, source_licence, write_samples
     from csl.sampling.config import choose
@@ -53,6 +56,8 @@ def sample(
     from csl.sampling.sampler import Sampler
 
     console, start = new_console(), time.perf_counter()
+    if temperature is not None and strategy not in (None, "tempered"):
+        raise InputError(f"--temperature is of strategy tempered, not {strategy}; leave one of them out")
     grammar, output_cfg = read_run(run)
     options = choose(len(grammar)) if preset == "auto" else find_preset(preset)
     given = read_options(config, "sampling", options) if config else {}
@@ -67,7 +72,7 @@ def sample(
     model = load_model(run) if options.strategy in ("model", "tempered") else None
     wanted = options.new or provenance or options.strategy == "coverage"
     file = train or (training_file(run) if wanted else None)
-    known = list(read_examples(file)) if file else []
+    known = list(read_examples(file, source_field=input_field, target_field=output_field)) if file else []
     sampler = Sampler(grammar, options, model=model, output_cfg=output_cfg, train=known)
     if preview:
         _preview(console, sampler, preview)
@@ -81,7 +86,7 @@ def sample(
         )  # fmt: skip
     console.print(f"{written:,} pairs ({describe(options)}); {time.perf_counter() - start:.1f} s")
     if sampler.exhausted:
-        console.print(f"fewer than {number:,}: long nothing new came up, the grammar has no more (of this kind)")
+        console.print(f"fewer than {number:,}: the grammar has no more of this kind, or only very improbable ones")
     console.print(f"wrote {path}" if shards == 1 else f"wrote {shards} shards of {path}")
 
 

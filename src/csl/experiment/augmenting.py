@@ -4,38 +4,56 @@ Beside what induction and fitting write: samples.tsv, the synthetic pairs; augme
 in equal proportions (or, as weights, each once with a weight); augmented.card.json, what was done.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import hashlib
+import importlib.util
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from csl import __version__
 from csl.augment.augment import Mixture, check_held_out, warn
 from csl.data import Example, read_examples, write_examples
-from csl.data.files import write_json
-from csl.experiment.fitting import fit_into, read_run
-from csl.experiment.run import induce_into
-from csl.experiment.sampling import describe, source_licence, write_samples
-from csl.grammar import Rule
+from csl.data.files import read_lines, write_json
+from csl.data.options import changed
+from csl.errors import InputError
+from csl.experiment.fitting import fit_into, load_model, read_run
+from csl.experiment.run import fingerprint, induce_into
+from csl.experiment.sampling import describe, in_json, source_licence, write_samples
+from csl.grammar import Grammar, Rule
 from csl.grammar.output_cfg import OutputCfg
 from csl.induction.config import InductionConfig
+from csl.model import config as fitting
 from csl.model.config import FitConfig
-from csl.model.evaluate import Score
+from csl.model.model import Model
 from csl.parsing.deriver import Deriver
+from csl.sampling import config as sampling
 from csl.sampling.config import SampleConfig
 from csl.sampling.sampler import Sampler
 
 Say = Callable[[str], None]
+CARD = "augmented.card.json"  # written last: a folder with it is finished
 
 
 @dataclass(frozen=True)
 class Plan:
-    """The options of all stages."""
+    """The options of all stages. Preset auto chooses those of fitting and sampling by the size of the grammar."""
 
     induction: InductionConfig
-    fitting: FitConfig
-    sampling: SampleConfig
     number: int
     weights: bool = False
+    preset: str = "auto"
+    seed: int = 0
+    sampling: Mapping[str, object] = field(default_factory=dict)  # over the preset
+
+    def configs(self, rules: int, examples: int) -> tuple[FitConfig, SampleConfig]:
+        """Give the options of fitting and sampling for a grammar of this size."""
+        if self.preset == "auto":
+            fit, draw = fitting.choose(rules, examples)[0], sampling.choose(rules)
+        else:
+            fit, draw = fitting.preset(self.preset), sampling.preset(self.preset)
+        return changed(fit, {"seed": self.seed}), changed(draw, {"seed": self.seed, **self.sampling})
 
 
 def augment_into(
@@ -46,63 +64,119 @@ def augment_into(
     seeds: Sequence[Rule] = (),
     output_cfg: OutputCfg | None = None,
     threads: int = 1,
+    resume: bool = True,
     about: dict[str, object] | None = None,
     say: Say = lambda _: None,
     progress: Say = lambda _: None,
 ) -> list[str]:
     """Induce, fit, sample and merge. Returns what speaks against the result.
 
-    `say` hears what each stage found, `progress` what is going on.
+    `say` hears what each stage found, `progress` what is going on. What is in the folder already is not made again,
+    unless `resume` is off; a folder that holds the grammar of other examples or options is refused.
     """
-    progress("learning from nine tenths of the examples, to check on the rest (a first run compiles for a while) …")
-    held_out = check_held_out(
-        examples, plan.induction, plan.fitting, seeds=seeds, output_cfg=output_cfg, threads=threads
-    )
-    say(
-        f"check: learnt from nine tenths, of a held-out tenth {held_out.coverage:.1%} is covered and "
-        f"{held_out.precision:.1%} of that right"
-    )
+    mark = hashlib.sha256(f"{fingerprint(examples, plan.induction, seeds, output_cfg)} {plan}".encode()).hexdigest()
+    if resume and (card := _finished_card(folder, mark)):
+        say(f"{folder} holds this augmented set already; --no-resume makes it anew")
+        return list(card["warnings"])
+    progress("inducing a grammar (a first run compiles for a while) …")
     induce_into(
-        folder, examples, plan.induction, seeds=seeds, output_cfg=output_cfg, threads=threads, about=about, say=say,
+        folder, examples, plan.induction, seeds=seeds, output_cfg=output_cfg, threads=threads, resume=resume,
+        about=about,
         progress=lambda step, _: progress(f"inducing: {step.rules:,} rules, objective {step.objective:,.0f}"),
     )  # fmt: skip
+    (folder / CARD).unlink(missing_ok=True)  # the folder was not refused, and is no longer finished
     grammar, _ = read_run(folder)
+    fit_options, draw_options = plan.configs(len(grammar), len(examples))
+    if fit_options.optimizer == "adam" and importlib.util.find_spec("torch") is None:
+        say("torch is not installed: fitting by expectation-maximisation instead of Adam")
+        fit_options = changed(fit_options, {"optimizer": "em"})
     open_rules = sum(rule.arity > 0 for rule in grammar)
-    derivable = Deriver(grammar, plan.fitting.max_units).derivable(examples, threads).mean()
+    derivable = Deriver(grammar, fit_options.max_units).derivable(examples, threads).mean()
     say(f"grammar: {len(grammar):,} rules, {open_rules:,} with nonterminals, derive {derivable:.1%} of the examples")
-    fitted = fit_into(
-        folder, examples, plan.fitting, threads=threads,
-        progress=lambda report: progress(f"fitting: step {report.step:,}, mean log p(x, y) {report.train:.3f}"),
-    )  # fmt: skip
-    say(f"model: {plan.fitting.states} states, {fitted.steps:,} steps, mean log p(x, y) {fitted.log_prob:.2f}")
-    sampler = Sampler(grammar, plan.sampling, model=fitted.model, output_cfg=output_cfg, train=examples)
-    samples = folder / "samples.tsv"
-    licence = source_licence(folder)
-    drawn = write_samples(
-        samples, sampler, plan.number, threads=threads, about={"licence": licence},
-        progress=lambda n: progress(f"sampling: {n:,} of {plan.number:,} pairs"),
-    )  # fmt: skip
+
+    progress("learning from nine tenths of the examples, to check on the rest …")
+    held_out = check_held_out(
+        examples, plan.induction, fit_options, seeds=seeds, output_cfg=output_cfg, threads=threads
+    )
+    say(
+        f"check: learnt from the others, {held_out.covered:,} of {held_out.examples:,} held-out inputs are covered and "
+        f"{held_out.precision:.1%} of those right"
+    )
+    model = _fit(folder, examples, fit_options, threads, resume, say, progress)
+    path, licence = folder / "samples.tsv", source_licence(folder)
+    drawn, problem = _sample(path, grammar, model, draw_options, plan.number, examples, threads, licence, progress)
     known = set(examples)
-    synthetic = list(read_examples(samples)) if drawn else []
+    synthetic = list(read_examples(path)) if drawn else []
     fresh = sum(example not in known for example in synthetic)
-    say(f"samples: {drawn:,} ({describe(plan.sampling)}), {fresh / max(1, drawn):.0%} not in the training set")
+    say(f"samples: {drawn:,} ({describe(draw_options)}), {fresh / max(1, drawn):.0%} not in the training set")
+
     mixture = Mixture(examples, synthetic)
     columns = ("weight", "origin") if plan.weights else ()
-    path = folder / "augmented.tsv"
-    lines = write_examples(path, mixture.weighted() if plan.weights else mixture, columns=columns)
-    warnings = warn(grammar, held_out, plan.number, drawn)
+    lines = write_examples(folder / "augmented.tsv", mixture.weighted() if plan.weights else mixture, columns=columns)
+    warnings = warn(grammar, held_out, plan.number, drawn) + problem
     write_json(
-        folder / "augmented.card.json",
+        folder / CARD,
         {
-            "csl": __version__, "original": len(examples), "synthetic": drawn, "copies": mixture.copies, "lines": lines,
-            "columns": ["input", "output", *columns], "held_out": _numbers(held_out), "warnings": warnings,
-            "rules": len(grammar), "sampling": plan.sampling.model_dump(), "licence": licence,
+            "csl": __version__, "original": len(examples), "synthetic": drawn, "new": fresh, "copies": mixture.copies,
+            "lines": lines, "columns": ["input", "output", *columns], "warnings": warnings, "rules": len(grammar),
+            "held_out": {"examples": held_out.examples, "covered": held_out.covered, "right": held_out.right},
+            "fit": fit_options.model_dump(), "sampling": in_json(draw_options), "config_hash": mark,
+            "licence": licence,
         },
     )  # fmt: skip
     original, copied = mixture.copies
-    say(f"merged: {len(examples):,} original pairs {original} times and {drawn:,} synthetic ones {copied} times")
+    say(f"merged: {len(examples):,} original pairs × {original:,} and {drawn:,} synthetic pairs × {copied:,}")
     return warnings
 
 
-def _numbers(score: Score) -> dict[str, float]:
-    return {"examples": score.examples, "coverage": score.coverage, "precision": score.precision}
+def _finished_card(folder: Path, mark: str) -> dict[str, Any] | None:
+    """Read the data card of a folder, if it is finished and of the run with this mark."""
+    if not all((folder / name).exists() for name in (CARD, "augmented.tsv", "samples.tsv")):
+        return None
+    try:
+        card = json.loads("\n".join(line for _, line in read_lines(folder / CARD)))
+        return card if card["config_hash"] == mark else None
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError("not a data card; remove it", folder / CARD) from error
+
+
+def _fit(
+    folder: Path,
+    examples: Sequence[Example],
+    config: FitConfig,
+    threads: int,
+    resume: bool,
+    say: Say,
+    progress: Say,
+) -> Model:
+    fitted = fit_into(
+        folder, examples, config, threads=threads, resume=resume,
+        progress=lambda report: progress(f"fitting: step {report.step:,}, mean log p(x, y) {report.train:.3f}"),
+    )  # fmt: skip
+    if not fitted:
+        say(f"model: {config.states} states, as it is in the folder")
+        return load_model(folder)
+    say(f"model: {config.states} states, {fitted.steps:,} steps, mean log p(x, y) {fitted.log_prob:.2f}")
+    return fitted.model
+
+
+def _sample(
+    path: Path,
+    grammar: Grammar,
+    model: Model,
+    config: SampleConfig,
+    number: int,
+    examples: Sequence[Example],
+    threads: int,
+    licence: str | None,
+    progress: Say,
+) -> tuple[int, list[str]]:
+    """Write samples; return how many, and what prevented it if there is nothing to sample at all."""
+    try:
+        sampler = Sampler(grammar, config, model=model, output_cfg=model.output_cfg, train=examples)
+    except InputError as error:  # no rule has nonterminals, or none leads to a valid output
+        return write_examples(path, []), [f"nothing to sample, augmented.tsv has only the original pairs: {error}"]
+    return write_samples(
+        path, sampler, number, threads=threads, about={"licence": licence},
+        progress=lambda n: progress(f"sampling: {n:,} of {number:,} pairs"),
+    ), []  # fmt: skip

@@ -3,13 +3,14 @@
 model.npz            the parameters, with the options they were fitted with: a run with this file is fitted
 forests.npz          the derivations of the training pairs, so that another fit need not build them again
 fit-checkpoint.npz   where an unfinished fit stands
-metrics.jsonl        gets one line for each report of the fit
+metrics.jsonl        gets one line for each report: stage fit, or refit with the inputs that the model labelled
 """
 
 import hashlib
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -28,6 +29,7 @@ from csl.model.fit import Fitted, Progress, optimise, with_labels
 from csl.model.model import FloatArray, Model, context_starts
 
 REMEDY = "fit again with --no-resume"
+STAGES = ("fit", "refit")
 
 
 def _hash(*items: object) -> str:
@@ -66,9 +68,12 @@ def training_file(folder: Path) -> Path:
     """Return the file that the grammar of a run was induced from."""
     try:
         config = json.loads("\n".join(line for _, line in read_lines(folder / "config.json")))
-        return Path(config["train"])
-    except (ValueError, KeyError, TypeError) as error:
+        path = Path(config["train"])
+    except (InputError, ValueError, KeyError, TypeError) as error:
         raise InputError("does not say what the grammar was induced from; name it with --train", folder) from error
+    if not path.exists():
+        raise InputError("the examples of this run are not here (any more); name the file with --train", path)
+    return path
 
 
 def fit_into(
@@ -83,27 +88,35 @@ def fit_into(
     resume: bool = True,
     say: Callable[[str], None] = lambda line: None,
     progress: Callable[[Progress], None] = lambda _: None,
-) -> Fitted:
-    """Fit a model to the grammar of a run folder and write it there; a fit that was stopped goes on."""
+) -> Fitted | None:
+    """Fit a model to the grammar of a run folder and write it there; None if it is there already.
+
+    A fit that was stopped goes on, unless `resume` is off.
+    """
     grammar, output_cfg = read_run(folder)
-    lines: list[str] = []
-    if (folder / "metrics.jsonl").exists():
-        lines = [line for _, line in read_lines(folder / "metrics.jsonl") if json.loads(line).get("stage") != "fit"]
+    whole = _hash(*grammar, config, *map(_pair, examples), "dev", *map(_pair, dev), "unlabelled", *unlabelled, ratio)
+    if resume and _is_fitted(folder, whole):
+        say(f"{folder} holds this model already; --no-resume fits anew")
+        return None
+    before = _read_metrics(folder / "metrics.jsonl")
+    lines = [line for line in before if line.get("stage") not in STAGES]
 
-    def log(report: Progress) -> None:
-        lines.append(json.dumps({"stage": "fit", **report._asdict()}))
-        write_text(folder / "metrics.jsonl", "\n".join(lines) + "\n")
-        progress(report)
+    def once(stage: str, examples: Sequence[Example], data: ForestData, checkpoint_file: Path) -> Fitted:
+        def log(report: Progress) -> None:
+            lines.append({"stage": stage, **report._asdict()})
+            write_text(folder / "metrics.jsonl", "".join(f"{json.dumps(line)}\n" for line in lines))
+            progress(report)
 
-    def once(examples: Sequence[Example], data: ForestData, checkpoint_file: Path) -> Fitted:
-        mark = _hash(*grammar, config, *((e.source, e.target) for e in examples), *((e.source, e.target) for e in dev))
+        mark = _hash(*grammar, config, *map(_pair, examples), "dev", *map(_pair, dev))
         held_out = build(grammar, dev, config.max_units, data.threads) if dev else None
         if held_out and held_out.left_out:
             say(f"{len(held_out.left_out):,} dev pairs left out: the grammar does not derive them")
         checkpoint = _FileCheckpoint(checkpoint_file, mark)
         state = checkpoint.load()
         if state:
-            say(f"going on after step {int(state['number']):,}")
+            number = int(state["number"])
+            say(f"going on after step {number:,}")
+            lines.extend(line for line in before if line.get("stage") == stage and line["step"] <= number)
         return optimise(grammar, data, config, held_out, output_cfg, log, checkpoint)
 
     pool = Threads(threads)
@@ -111,23 +124,41 @@ def fit_into(
     if not resume:
         for path in (*checkpoints, folder / "forests.npz"):
             path.unlink(missing_ok=True)
-    fitted = once(examples, _forests(folder, grammar, examples, config, pool), checkpoints[0])
+    fitted = once(STAGES[0], examples, _forests(folder, grammar, examples, config, pool), checkpoints[0])
     if unlabelled:
         both, labelled = with_labels(fitted.model, examples, unlabelled, ratio, threads)
         copies = (len(both) - len(examples)) // max(1, labelled)
         say(f"{labelled:,} of {len(unlabelled):,} inputs labelled, {copies} times each; the others are not covered")
-        fitted = once(both, build(grammar, both, config.max_units, pool), checkpoints[1])
-    save_model(folder, fitted.model, config)
+        fitted = once(STAGES[1], both, build(grammar, both, config.max_units, pool), checkpoints[1])
+    save_model(folder, fitted.model, config, whole)
     for path in checkpoints:
         path.unlink(missing_ok=True)
     return fitted
+
+
+def _pair(example: Example) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    return example.source, example.target
+
+
+def _read_metrics(path: Path) -> list[dict[str, Any]]:
+    if not path.exists():
+        return []
+    try:
+        return [dict(json.loads(line)) for _, line in read_lines(path)]
+    except (ValueError, TypeError) as error:
+        raise InputError("not JSON lines; remove the file", path) from error
+
+
+def _is_fitted(folder: Path, mark: str) -> bool:
+    path = folder / "model.npz"
+    return path.exists() and load_arrays(path, REMEDY)[1].get("mark") == mark
 
 
 def _forests(
     folder: Path, grammar: Grammar, examples: Sequence[Example], config: FitConfig, threads: Threads
 ) -> ForestData:
     """Take the forests of the training pairs from the folder, if they are of these; otherwise build and keep them."""
-    mark = _hash(*grammar, config.max_units, *((e.source, e.target) for e in examples))
+    mark = _hash(*grammar, config.max_units, *map(_pair, examples))
     path = folder / "forests.npz"
     if path.exists():
         arrays, about = load_arrays(path, REMEDY)
@@ -136,17 +167,17 @@ def _forests(
             copies = arrays.pop("copies")
             return ForestData(Forests(**arrays), copies, context_starts(grammar), left_out, threads)
     data = build(grammar, examples, config.max_units, threads)
-    about = {"mark": mark, "left_out": [(e.source, e.target) for e in data.left_out]}
+    about = {"mark": mark, "left_out": [*map(_pair, data.left_out)]}
     save_arrays(path, {**data.forests._asdict(), "copies": data.copies}, about)
     return data
 
 
-def save_model(folder: Path, model: Model, config: FitConfig) -> None:
-    """Write the parameters of a model."""
+def save_model(folder: Path, model: Model, config: FitConfig, mark: str) -> None:
+    """Write the parameters of a model, with its options and the mark of its fit."""
     save_arrays(
         folder / "model.npz",
         {"theta_context": model.theta_context, "theta_rule": model.theta_rule},
-        {"grammar": _hash(*model.grammar), "fit": config.model_dump()},
+        {"grammar": _hash(*model.grammar), "fit": config.model_dump(), "mark": mark},
     )
 
 

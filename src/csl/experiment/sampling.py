@@ -54,26 +54,35 @@ def write_samples(
     columns, size = PROVENANCE if provenance else (), -(-count // shards)
     files = [path if shards == 1 else shard_name(path, k, shards) for k in range(shards)]
     sizes = {file.name: write_examples(file, rows(islice(stream, size)), columns=columns) for file in files}
-    config = sampler.config.model_dump()
-    config_hash = hashlib.sha256(json.dumps(config, sort_keys=True, default=str).encode()).hexdigest()
+    config = in_json(sampler.config)
+    config_hash = hashlib.sha256(json.dumps(config, sort_keys=True).encode()).hexdigest()
     card = {
         "csl": __version__, "asked": count, "written": written, "exhausted": sampler.exhausted, "files": sizes,
-        "sampling": {k: str(v) if v == float("inf") else v for k, v in config.items()}, "config_hash": config_hash,
-        "columns": ["input", "output", *columns],
+        "sampling": config, "config_hash": config_hash, "columns": ["input", "output", *columns],
     }  # fmt: skip
     write_json(card_path(path), card | (about or {}))
     return written
 
 
+def in_json(config: SampleConfig) -> dict[str, object]:
+    """Give the options as JSON can have them: it has no infinity."""
+    return {key: str(value) if value == float("inf") else value for key, value in config.model_dump().items()}
+
+
 def shard_name(path: Path, k: int, shards: int) -> Path:
     """Name shard k: samples.tsv → samples-00001-of-00004.tsv."""
-    stem, dot, ending = path.name.partition(".")
-    return path.with_name(f"{stem}-{k + 1:05}-of-{shards:05}{dot}{ending}")
+    stem = _stem(path)
+    return path.with_name(f"{stem}-{k + 1:05}-of-{shards:05}{path.name.removeprefix(stem)}")
 
 
 def card_path(path: Path) -> Path:
     """Name the data card of a file: samples.tsv → samples.card.json."""
-    return path.with_name(path.name.partition(".")[0] + ".card.json")
+    return path.with_name(f"{_stem(path)}.card.json")
+
+
+def _stem(path: Path) -> str:
+    """Take the endings from a file name: geo.1.tsv.gz → geo.1."""
+    return Path(path.name.removesuffix(".gz")).stem
 
 
 def source_licence(run: Path) -> str | None:
