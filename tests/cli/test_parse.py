@@ -1,0 +1,122 @@
+"""`csl parse` as a person meets it: one input, a file, a prompt, and what it does not cover."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from csl.cli import app
+from csl.data import Example, write_examples
+from csl.errors import InputError
+
+PAIRS = {
+    "walk": "WALK", "run": "RUN", "jump": "JUMP", "walk and run": "WALK RUN", "run and walk": "RUN WALK",
+    "walk after run": "RUN WALK",
+}  # fmt: skip
+
+
+def csl(*arguments: object, stdin: str | None = None) -> Result:
+    return CliRunner().invoke(app, [*map(str, arguments)], input=stdin)
+
+
+def command(*arguments: object, stdin: str = "") -> subprocess.CompletedProcess[str]:
+    """Run the real command."""
+    line = [sys.executable, "-c", "from csl.cli import main; main()", *map(str, arguments)]
+    return subprocess.run(line, capture_output=True, text=True, check=False, input=stdin)
+
+
+def refused(*arguments: object) -> str:
+    result = csl(*arguments)
+    assert isinstance(result.exception, InputError), result.output
+    assert "\n" not in str(result.exception)
+    return str(result.exception)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("parse")
+    write_examples(folder / "train.tsv", [Example.of(x, y) for x, y in PAIRS.items()])
+    assert csl("induce", folder / "train.tsv", "--out", folder / "run", "--preset", "scan").exit_code == 0
+    assert csl("fit", folder / "run", "--set", "optimizer=em").exit_code == 0
+    return folder / "run"
+
+
+def test_one_input_gives_one_line(run: Path) -> None:
+    result = csl("parse", run, "jump after walk and jump")
+    assert (result.exit_code, result.exception) == (0, None)
+    assert result.stdout == "WALK JUMP JUMP\n"
+
+
+def test_k_outputs_come_best_first_with_their_scores(run: Path) -> None:
+    result = csl("parse", run, "jump and walk after run", "-k", 5, "--scores")
+    rows = [line.split("\t") for line in result.stdout.splitlines()]
+    assert {row[2] for row in rows} == {"RUN JUMP WALK", "JUMP RUN WALK"}
+    assert [float(row[0]) for row in rows] == sorted((float(row[0]) for row in rows), reverse=True)
+    assert all(float(row[1]) <= 0 for row in rows)
+    assert csl("parse", run, "jump and walk after run").stdout == rows[0][2] + "\n"
+
+
+def test_an_input_that_is_not_covered_ends_with_1_and_names_unknown_tokens(run: Path) -> None:
+    done = command("parse", run, "hop and jump thrice")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "not covered: hop and jump thrice (no rule knows: hop, thrice)\n"
+    assert "no derivation spans it" in csl("parse", run, "and and").stderr
+    assert csl("parse", run, "").exit_code == 1
+
+
+def test_a_file_gives_input_and_output_a_line(run: Path, tmp_path: Path) -> None:
+    (tmp_path / "in.txt").write_text("jump  and walk\tIGNORED\n\nhop\nrun\n", "utf-8")
+    done = command("parse", run, tmp_path / "in.txt", "--threads", 2)
+    assert done.returncode == 0
+    assert done.stdout == "jump and walk\tJUMP WALK\nhop\t\nrun\tRUN\n"
+    assert done.stderr == "1 of 3 inputs not covered\n"
+
+
+def test_a_file_with_scores_and_more_outputs_adds_columns(run: Path, tmp_path: Path) -> None:
+    (tmp_path / "in.txt").write_text("jump and walk after run\nhop\n", "utf-8")
+    [first, second] = csl("parse", run, tmp_path / "in.txt", "-k", 2, "--scores").stdout.splitlines()
+    cells = first.split("\t")
+    assert len(cells) == 1 + 2 * 3
+    assert float(cells[2]) >= float(cells[5])
+    assert second == "hop\t"
+
+
+def test_lines_of_stdin_are_parsed_one_by_one(run: Path) -> None:
+    done = command("parse", run, stdin="jump and walk\n\nhop\nrun\n")
+    assert (done.returncode, done.stdout) == (0, "JUMP WALK\nRUN\n")
+    assert done.stderr == "not covered: hop (no rule knows: hop)\n"
+
+
+def test_with_an_output_cfg_the_best_valid_output_is_given(run: Path, tmp_path: Path) -> None:
+    words = "R => RUN\nJ => JUMP\nW => WALK\n"
+    folder = Path(shutil.copytree(run, tmp_path / "run"))
+    for cfg, output in (
+        ("ROOT => ##R ##P\nP => ##J ##W\n", "RUN JUMP WALK\n"),
+        ("ROOT => ##J ##P\nP => ##R ##W\n", "JUMP RUN WALK\n"),
+    ):
+        (folder / "output.cfg").write_text(cfg + words, "utf-8")
+        assert csl("parse", folder, "jump and walk after run", "-k", 2).stdout == output
+        assert csl("parse", folder, "jump and walk after run").stdout == output
+        alone = csl("parse", folder, "jump")
+        assert (alone.exit_code, alone.stdout) == (1, "")
+        assert "none to a valid output" in alone.stderr
+
+
+def test_missing_or_other_models_are_refused_in_one_line(run: Path, tmp_path: Path) -> None:
+    assert "not a run folder" in refused("parse", tmp_path / "absent", "jump")
+    folder = Path(shutil.copytree(run, tmp_path / "run"))
+    with (folder / "grammar.txt").open("a", encoding="utf-8") as file:
+        file.write("hop ### HOP\n")
+    assert refused("parse", folder, "hop").endswith(
+        "model.npz: fitted to another grammar than this folder's grammar.txt; fit again"
+    )
+    (folder / "model.npz").unlink()
+    assert refused("parse", folder, "hop").endswith("no model.npz in this folder; fit one with `csl fit`")
+    whole = (run / "model.npz").read_bytes()
+    (folder / "model.npz").write_bytes(whole[: len(whole) // 2])
+    done = command("parse", folder, "jump")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"error: {folder / 'model.npz'}: damaged file; fit again with --no-resume\n"
