@@ -50,9 +50,10 @@ def pairs(samples: Sequence[Sample]) -> list[Example]:
 @every_strategy
 @pytest.mark.parametrize("unique", [False, True])
 def test_any_number_of_threads_gives_the_same_stream(strategy: str, unique: bool) -> None:
-    one, two, three = (list(sampler(strategy, unique=unique).stream(20_000, threads)) for threads in (1, 2, 3))
+    count = 1500 if unique else 15_000
+    one, two, three = (list(sampler(strategy, unique=unique).stream(count, threads)) for threads in (1, 2, 3))
     assert one == two == three
-    assert len(one) == 20_000
+    assert len(one) == count
 
 
 @every_strategy
@@ -80,8 +81,8 @@ def test_samples_come_as_they_are_asked_for() -> None:
 
 @every_strategy
 def test_unique_gives_each_pair_once(strategy: str) -> None:
-    found = pairs(list(sampler(strategy, unique=True).stream(3000)))
-    assert len(set(found)) == 3000
+    found = pairs(list(sampler(strategy, unique=True).stream(1000)))
+    assert len(set(found)) == 1000
     assert len(set(pairs(list(sampler(strategy).stream(3000))))) < 3000
 
 
@@ -243,9 +244,8 @@ def unseen(found: Sequence[Sample], grammar: Grammar, train: Sequence[Example]) 
     return int(((context_counts(rules, offsets, starts, arity) > 0) & (known == 0)).sum())
 
 
-@pytest.mark.parametrize("name", ["geoquery/standard", "smcalflow-cs-tenth/16"])
-def test_coverage_finds_unseen_combinations_first(name: str, quick: Quick) -> None:
-    task, model = quick(*name.split("/"))
+def test_coverage_finds_unseen_combinations_first(quick: Quick) -> None:
+    task, model = quick("geoquery", "standard")
     counts = {}
     for strategy in ("model", "uniform", "coverage"):
         config = SampleConfig.model_validate({"strategy": strategy, "max_depth": 5})
@@ -258,15 +258,15 @@ def test_coverage_finds_unseen_combinations_first(name: str, quick: Quick) -> No
 # benchmark sets
 
 
-@every_strategy
+@pytest.mark.parametrize("strategy", ["model", "uniform"])
 @pytest.mark.parametrize("name", ["geoquery/standard", "cogs/gen", "smcalflow-cs-tenth/16"])
 def test_samples_are_valid_and_derivable(name: str, strategy: str, quick: Quick) -> None:
     data, split = name.split("/")
     task, model = quick(data, split)
     options = PRESETS.get(data, PRESETS["smcalflow"]).model_dump()
-    config = SampleConfig.model_validate(options | {"strategy": strategy, "temperature": 3.0})
+    config = SampleConfig.model_validate(options | {"strategy": strategy})
     some = Sampler(model.grammar, config, model=model, output_cfg=task.output_cfg, train=task.train)
-    count = 20_000 if strategy == "model" else 3000
+    count = 20_000 if strategy == "model" else 2000
     found = list(some.stream(count))
     assert len(found) == count
     if task.output_cfg is not None:
@@ -275,4 +275,4 @@ def test_samples_are_valid_and_derivable(name: str, strategy: str, quick: Quick)
         offsets = np.cumsum([0, *(len(sample.example.target) for sample in found)])
         assert accepted(cfg, np.array(values, np.int32), offsets).all()
     assert all(some.derivation(sample).example == sample.example for sample in found[:500])
-    assert model.deriver.derivable(pairs(found[:3000])).all()
+    assert model.deriver.derivable(pairs(found[:2000])).all()
