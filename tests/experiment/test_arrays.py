@@ -37,20 +37,20 @@ def test_a_file_cut_short_anywhere_is_refused(file: Path) -> None:
     whole = file.read_bytes()
     for length in range(0, len(whole), 7):
         file.write_bytes(whole[:length])
-        with pytest.raises(InputError, match="x.npz: damaged file; make it again$"):
+        with pytest.raises(InputError, match=r"x\.npz: damaged file; make it again$"):
             load_arrays(file, "make it again")
 
 
 def test_a_changed_byte_is_refused_or_changes_nothing(file: Path) -> None:
     whole = file.read_bytes()
     refused = 0
-    for place in range(len(whole)):
+    for place in range(0, len(whole), 3):
         file.write_bytes(whole[:place] + bytes([whole[place] ^ (1 << place % 8)]) + whole[place + 1 :])
         try:
             assert same(file)
         except InputError:
             refused += 1
-    assert refused > len(whole) / 2
+    assert refused > len(whole) / 6
 
 
 @pytest.mark.parametrize("content", [b"", b"PK", b"not an archive", b"\x93NUMPY\x01\x00"])

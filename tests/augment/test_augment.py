@@ -1,0 +1,82 @@
+"""Mixtures in equal parts, the check on held-out examples, and the warnings."""
+
+import sys
+from types import ModuleType
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from csl.augment.augment import Mixture, check_held_out, warn
+from csl.data import Example
+from csl.errors import CslError
+from csl.grammar import Grammar
+from csl.grammar.notation import parse_rule
+from csl.induction.config import PRESETS
+from csl.model.config import FitConfig
+from csl.model.evaluate import Score
+
+
+def pairs(count: int, prefix: str) -> list[Example]:
+    return [Example.of(f"{prefix}{k}", f"{prefix}{k}") for k in range(count)]
+
+
+@given(st.integers(1, 60), st.integers(1, 60))
+def test_both_parts_are_equal_up_to_rounding(a: int, b: int) -> None:
+    mixture = Mixture(pairs(a, "x"), pairs(b, "y"))
+    lines = list(mixture)
+    original = sum(e.source_text.startswith("x") for e in lines)
+    assert len(lines) == len(mixture)
+    assert min(mixture.copies) == 1
+    assert abs(original - (len(lines) - original)) <= min(a, b) / 2
+
+
+def test_without_synthetic_pairs_the_originals_stay() -> None:
+    assert list(Mixture(pairs(3, "x"), [])) == pairs(3, "x")
+
+
+def test_weights_say_how_often_a_pair_counts() -> None:
+    mixture = Mixture(pairs(2, "x"), pairs(6, "y"))
+    rows = list(mixture.weighted())
+    assert [(row.meta["origin"], row.meta["weight"]) for row in rows] == [("original", "3")] * 2 + [
+        ("synthetic", "1")
+    ] * 6
+    assert sum(int(row.meta["weight"]) for row in rows) == len(mixture)
+
+
+def test_a_data_set_has_four_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Dataset:
+        def __init__(self, rows: list[dict[str, Any]]) -> None:
+            self.rows = rows
+
+        from_list = classmethod(lambda cls, rows: cls(rows))
+
+    fake = ModuleType("datasets")
+    fake.Dataset = Dataset  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "datasets", fake)
+    rows = Mixture(pairs(1, "x"), pairs(2, "y")).to_dataset().rows
+    assert rows[0] == {"input": "x0", "output": "x0", "weight": 2, "origin": "original"}
+    assert [row["origin"] for row in rows] == ["original", "synthetic", "synthetic"]
+
+
+def test_without_the_library_the_remedy_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "datasets", None)
+    with pytest.raises(CslError, match="this needs the library datasets: pip install datasets"):
+        Mixture(pairs(1, "x"), []).to_dataset()
+
+
+def test_the_check_learns_from_nine_tenths() -> None:
+    words = "abcdefgh"
+    examples = [Example.of(x, x.upper()) for x in words]
+    examples += [Example.of(f"{x} and {y}", f"{x} {y}".upper()) for x in words for y in words]
+    score = check_held_out(examples, PRESETS["scan"], FitConfig(states=1, max_units=0))
+    assert (score.examples, score.covered, score.right) == (8, 8, 8)
+    one = check_held_out(examples[:1] * 3, PRESETS["scan"], FitConfig(states=1))
+    assert (one.examples, one.covered) == (1, 0)
+
+
+def test_a_strong_grammar_gets_no_warning() -> None:
+    grammar = Grammar(parse_rule(f"NT_1 {w} ### {w} NT_1") for w in "abcde")
+    assert warn(grammar, Score(10, 9, 9), 5, 5) == []
+    assert len(warn(Grammar(list(grammar)[:4]), Score(10, 1, 1), 5, 4)) == 3

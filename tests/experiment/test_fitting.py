@@ -1,0 +1,58 @@
+"""Fitting in a run folder: what is kept, what is taken up again, what belongs to another fit."""
+
+from pathlib import Path
+
+import pytest
+
+from csl.data import Example
+from csl.errors import InputError
+from csl.experiment.fitting import fit_into, load_model, read_run, training_file
+from csl.model.config import FitConfig
+
+EXAMPLES = [Example.of("a", "A"), Example.of("b", "B"), Example.of("a and b", "A B"), Example.of("c", "C")]
+EM = FitConfig(states=1, optimizer="em", steps=3)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "grammar.txt").write_text("a ### A\nb ### B\nNT_1 and NT_2 ### NT_1 NT_2\n", "utf-8")
+    return tmp_path
+
+
+def test_what_is_left_out_is_known_from_kept_forests_too(folder: Path) -> None:
+    first = fit_into(folder, EXAMPLES, EM)
+    kept = (folder / "forests.npz").stat().st_mtime_ns
+    second = fit_into(folder, EXAMPLES, EM.model_copy(update={"steps": 2}))
+    assert first is not None
+    assert second is not None
+    assert first.left_out == second.left_out == (EXAMPLES[3],)
+    assert (folder / "forests.npz").stat().st_mtime_ns == kept
+    fit_into(folder, EXAMPLES[:3], EM)
+    assert (folder / "forests.npz").stat().st_mtime_ns != kept
+
+
+def test_a_model_is_that_of_one_set_of_options_and_data(folder: Path) -> None:
+    assert fit_into(folder, EXAMPLES, EM) is not None
+    assert fit_into(folder, EXAMPLES, EM) is None
+    assert fit_into(folder, EXAMPLES, EM, dev=EXAMPLES[:1]) is not None
+    assert fit_into(folder, EXAMPLES, EM, dev=EXAMPLES[:1], unlabelled=[("b", "and", "b")]) is not None
+    assert fit_into(folder, EXAMPLES, EM, dev=EXAMPLES[:1], unlabelled=[("b", "and", "b")]) is None
+    assert fit_into(folder, EXAMPLES[:2], EM) is not None
+    assert load_model(folder).parse("b and a") is not None
+
+
+def test_a_broken_log_is_refused(folder: Path) -> None:
+    (folder / "metrics.jsonl").write_text('{"stage": "induce"}\n{"stage\n', "utf-8")
+    with pytest.raises(InputError, match=r"metrics\.jsonl: not JSON lines; remove the file"):
+        fit_into(folder, EXAMPLES, EM)
+
+
+def test_a_folder_knows_its_output_cfg_and_its_examples(folder: Path) -> None:
+    assert read_run(folder)[1] is None
+    (folder / "output.cfg").write_text("ROOT => A\n", "utf-8")
+    assert read_run(folder)[1] is not None
+    with pytest.raises(InputError, match="name it with --train"):
+        training_file(folder)
+    (folder / "config.json").write_text('{"train": 3}', "utf-8")
+    with pytest.raises(InputError, match="name it with --train"):
+        training_file(folder)
