@@ -12,7 +12,7 @@ PACKAGE = Path(__file__).parents[1] / "src" / "csl"
 ROWS = [
     ["api", "cli"],
     ["experiment"],
-    ["seq2seq", "baselines", "augment"],
+    ["seq2seq", "baselines", "augmentation"],
     ["sampling"],
     ["model", "induction", "datasets"],
     ["parsing"],

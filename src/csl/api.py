@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 
-from csl.augment.augment import Augmented, check_held_out, warn
+from csl.augmentation.mixture import Augmented, check_held_out, warn
 from csl.data import Example
 from csl.grammar import Grammar, Rule
 from csl.grammar.output_cfg import OutputCfg
@@ -96,8 +96,10 @@ def augment(
     fitting = fitting or choose_fit(len(grammar), len(examples))[0]
     drawing = sampling or (choose_sampling(len(grammar)) if config == "auto" else sample_preset(config))
     model = _fit(grammar, examples, fitting, output_cfg=output_cfg, threads=threads).model
-    sampler = Sampler(grammar, drawing, model=model, output_cfg=output_cfg, train=examples)
-    synthetic = [sample.example for sample in sampler.stream(number, threads)]
+    synthetic: list[Example] = []
+    if grammar.max_arity:
+        sampler = Sampler(grammar, drawing, model=model, output_cfg=output_cfg, train=examples)
+        synthetic = [sample.example for sample in sampler.stream(number, threads)]
     held_out = check_held_out(examples, inducing, fitting, seeds=rules, output_cfg=output_cfg, threads=threads)
     warnings_ = warn(grammar, held_out, number, len(synthetic))
     return Augmented(list(examples), synthetic, grammar, model, tuple(warnings_))

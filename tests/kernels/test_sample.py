@@ -80,7 +80,9 @@ def test_cumulated_starts_anew_in_every_group(groups: list[list[float]]) -> None
 
 
 def test_small_masses_after_large_ones_keep_their_precision() -> None:
-    assert cumulated(np.array([1.0, 1e-30, 2e-30]), np.array([0, 1, 3])) == pytest.approx([1, 1e-30, 3e-30], abs=0)
+    assert cumulated(np.array([1.0, 1e-30, 2e-30]), np.array([0, 1, 3])) == pytest.approx(
+        [1, 1e-30, 3e-30], rel=1e-12, abs=0
+    )
 
 
 @settings(deadline=None)

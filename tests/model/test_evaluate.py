@@ -74,7 +74,7 @@ def test_threads_do_not_change_scores() -> None:
 
 
 def test_the_choice_of_options_grows_with_grammar_and_data() -> None:
-    assert [choose(*sizes)[0].states for sizes in ((20, 20_000), (200, 600), (700, 24_000))] == [2, 64, 64]
+    assert [choose(*sizes)[0].states for sizes in ((20, 20_000), (200, 600), (700, 24_000))] == [4, 64, 64]
     assert "20 rules" in choose(20, 20_000)[1]
 
 

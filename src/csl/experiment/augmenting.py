@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from csl import __version__
-from csl.augment.augment import Mixture, check_held_out, warn
+from csl.augmentation.mixture import Mixture, check_held_out, warn
 from csl.data import Example, read_examples, write_examples
 from csl.data.files import read_lines, write_json
 from csl.data.options import changed

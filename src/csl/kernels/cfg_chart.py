@@ -21,6 +21,7 @@ import numpy.typing as npt
 from numba import njit
 
 from csl.kernels.hashing import find_slot
+from csl.kernels.room import with_room
 
 BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.int32]
@@ -93,16 +94,6 @@ def _below(cfg: CompiledCfg, node: int, symbol: int) -> int:
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _with_room(rows: IntArray, used: int) -> IntArray:
-    """Return the rows, or a copy twice as long if all are used."""
-    if used < rows.shape[0]:
-        return rows
-    longer = np.empty((2 * used, rows.shape[1]), rows.dtype)
-    longer[:used] = rows
-    return longer
-
-
-@njit(cache=True, nogil=True, inline="always")
 def _add(agenda: IntArray, size: int, newest: IntArray, place: int, at: int, slots: IntArray) -> tuple[IntArray, int]:
     """Put a place on the agenda, unless it was reached with these slots before.
 
@@ -119,7 +110,7 @@ def _add(agenda: IntArray, size: int, newest: IntArray, place: int, at: int, slo
         if t == len(slots):
             return agenda, size
         row = agenda[row, FOLLOWING]
-    agenda = _with_room(agenda, size)
+    agenda = with_room(agenda, size, 1)
     agenda[size, PLACE], agenda[size, AT], agenda[size, FOLLOWING] = place, at, chain
     for t in range(len(slots)):
         agenda[size, SLOTS + t] = slots[t]
@@ -195,7 +186,7 @@ def _chart(cfg: CompiledCfg, target: IntArray, slot_of: IntArray, n_slots: int, 
             done += 1
             if place >= n_nodes:
                 category = place - n_nodes
-                items = _with_room(items, n_items)
+                items = with_room(items, n_items, 1)
                 items[n_items] = agenda[done - 1]
                 items[n_items, PLACE], items[n_items, FOLLOWING] = category, first[start]
                 first[start] = n_items

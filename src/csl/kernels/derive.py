@@ -16,6 +16,7 @@ import numpy.typing as npt
 from numba import njit
 
 from csl.kernels.hashing import find_slot
+from csl.kernels.room import with_room
 
 
 class Trie(NamedTuple):
@@ -62,13 +63,6 @@ def build_trie(values, begin, middle, rules):
         following[r] = head[node]
         head[node] = r
     return Trie(keys, children, head[:nodes].copy(), following)
-
-
-@njit(cache=True, nogil=True)
-def _grown(array):
-    bigger = np.empty((2 * array.shape[0], array.shape[1]), array.dtype)
-    bigger[: array.shape[0]] = array
-    return bigger
 
 
 # columns of an item: first place in y, length, applications of lone-nonterminal rules at its top, rule, next item of
@@ -119,8 +113,7 @@ def _add(items, size, cell, cells, place, length, units, rule, children, k):
             return items, size
         last = item
         item = items[item, NEXT]
-    if size == items.shape[0]:
-        items = _grown(items)
+    items = with_room(items, size, 1)
     items[size, START] = place
     items[size, LENGTH] = length
     items[size, UNITS] = units
@@ -138,8 +131,7 @@ def _add(items, size, cell, cells, place, length, units, rule, children, k):
 @njit(cache=True, nogil=True)
 def _pushed(stack, depth, state, node, at, spans):
     """Put a state on the stack: a copy of `state` with another node, position and number of spans."""
-    if depth == stack.shape[0]:
-        stack = _grown(stack)
+    stack = with_room(stack, depth, 1)
     stack[depth] = state
     stack[depth, 0], stack[depth, 1], stack[depth, 2] = node, at, spans
     return stack
@@ -159,8 +151,7 @@ def _walk(trie, arity, x, cells, lone, stack, depth, done, finished, bucket):
         state[:] = stack[depth]
         node, at, spans = state[0], state[1], state[2]
         if trie.head[node] >= 0 and node != lone:
-            if finished == done.shape[0]:
-                done = _grown(done)
+            done = with_room(done, finished, 1)
             done[finished] = state
             done[finished, 1] = bucket[at]
             bucket[at] = finished
@@ -301,20 +292,14 @@ def collect(items, goal, middle, begin, values, out):
         rule = items[item, RULE]
         if rule < 0:
             continue
-        if count == len(out):
-            bigger = np.empty(2 * count, out.dtype)
-            bigger[:count] = out
-            out = bigger
+        out = with_room(out, count, 1)
         out[count] = rule
         count += 1
         k = 0
         for p in range(begin[rule], middle[rule]):
             if values[p] < 0:
                 k += 1
-        if depth + k > len(stack):
-            taller = np.empty(2 * (depth + k), np.int32)
-            taller[:depth] = stack[:depth]
-            stack = taller
+        stack = with_room(stack, depth, k)
         for t in range(k - 1, -1, -1):
             stack[depth] = items[item, CHILD + t]
             depth += 1
@@ -339,10 +324,7 @@ def derive_rules(values, begin, middle, alive, trie, arity, max_units, queries, 
         count = 0
         if goal >= 0:
             found, count = collect(work, goal, middle, begin, values, found)
-            while at + count > len(parts):
-                longer = np.empty(2 * len(parts), np.int32)
-                longer[:at] = parts[:at]
-                parts = longer
+            parts = with_room(parts, at, count)
             parts[at : at + count] = found[:count]
         offsets[index + 1] = at + count
     return parts[: offsets[-1]].copy(), offsets

@@ -11,6 +11,8 @@ logarithm is kept beside it: nothing underflows, however deep a derivation. One 
 import numpy as np
 from numba import njit
 
+from csl.kernels.room import with_room
+
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
 def _dot(a, b):
@@ -151,17 +153,11 @@ def viterbi(forests, log_p, contexts):
             while depth > 0:
                 depth -= 1
                 a = stack[depth]
-                if size == len(out):
-                    longer = np.empty(2 * size, np.int32)
-                    longer[:size] = out
-                    out = longer
+                out = with_room(out, size, 1)
                 out[size] = forests.rules[a]
                 size += 1
                 b, e = forests.arguments[a], forests.arguments[a + 1]
-                if depth + e - b > len(stack):
-                    taller = np.empty(2 * (depth + e - b), np.int64)
-                    taller[:depth] = stack[:depth]
-                    stack = taller
+                stack = with_room(stack, depth, e - b)
                 for p in range(e - 1, b - 1, -1):
                     stack[depth] = taken[p - p0]
                     depth += 1

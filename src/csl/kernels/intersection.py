@@ -15,6 +15,7 @@ import numpy.typing as npt
 from numba import njit
 
 from csl.kernels.derive import CHILD, LENGTH, START, first_place
+from csl.kernels.room import with_room
 from csl.kernels.source_chart import COVERED, UNCOVERED, Forests
 
 IntArray = npt.NDArray[np.int32]
@@ -28,16 +29,6 @@ class Typings(NamedTuple):
     rows: IntArray
     root: int
     n_categories: int
-
-
-@njit(cache=True, nogil=True)
-def _more(array, size):
-    """Return the array, or a copy twice as long if it is full."""
-    if size < len(array):
-        return array
-    longer = np.empty(2 * len(array) + 64, array.dtype)
-    longer[:size] = array[:size]
-    return longer
 
 
 @njit(cache=True, nogil=True)
@@ -65,18 +56,18 @@ def _write_out(goal, product, out, vertex, size):
         if not reached[t]:
             continue
         for a in range(part_apps[t], part_apps[t + 1]):
-            out_rules = _more(out_rules, size)
-            out_arguments = _more(out_arguments, size + 1)
+            out_rules = with_room(out_rules, size, 1)
+            out_arguments = with_room(out_arguments, size + 1, 1)
             out_rules[size] = rules[a]
             at = out_arguments[size]
             for p in range(arguments[a], arguments[a + 1]):
-                out_children = _more(out_children, at)
+                out_children = with_room(out_children, at, 1)
                 out_children[at] = number[children[p]]
                 at += 1
             size += 1
             out_arguments[size] = at
         vertex += 1
-        applications = _more(applications, vertex)
+        applications = with_room(applications, vertex, 1)
         applications[vertex] = size
     return (applications, out_rules, out_arguments, out_children), vertex, size
 
@@ -110,11 +101,12 @@ def _product():
 def _note(found, n_found, label, rule, parts, n):
     """Note an application to n parts, with the label of what it makes, for the vertex at hand."""
     labels, rules, arguments, children = found
-    labels, rules, arguments = _more(labels, n_found), _more(rules, n_found), _more(arguments, n_found + 1)
+    labels, rules = with_room(labels, n_found, 1), with_room(rules, n_found, 1)
+    arguments = with_room(arguments, n_found + 1, 1)
     labels[n_found], rules[n_found] = label, rule
     at = arguments[n_found]
     for t in range(n):
-        children = _more(children, at + t)
+        children = with_room(children, at + t, 1)
         children[at + t] = parts[t]
     arguments[n_found + 1] = at + n
     return labels, rules, arguments, children
@@ -139,17 +131,17 @@ def _add_parts(found, n_found, n_labels, part_of, product, parts, count):
         for f in range(n_found):
             if labels[f] != label:
                 continue
-            rules, arguments = _more(rules, count), _more(arguments, count + 1)
+            rules, arguments = with_room(rules, count, 1), with_room(arguments, count + 1, 1)
             rules[count] = found_rules[f]
             at = arguments[count]
             for p in range(found_arguments[f], found_arguments[f + 1]):
-                children = _more(children, at)
+                children = with_room(children, at, 1)
                 children[at] = found_children[p]
                 at += 1
             count += 1
             arguments[count] = at
         parts += 1
-        part_apps = _more(part_apps, parts)
+        part_apps = with_room(part_apps, parts, 1)
         part_apps[parts] = count
     return (rules, arguments, children, part_apps), parts, count
 
@@ -205,10 +197,7 @@ def with_outputs(forests, values, begin, middle, y_values, y_offsets):
                             label += 1
                         if label == n_labels:
                             n_labels += 1
-                            if parts + n_labels > len(items):
-                                longer = np.zeros((2 * len(items), CHILD), np.int32)
-                                longer[: len(items)] = items
-                                items = longer
+                            items = with_room(items, parts + label, 1)
                             items[parts + label, START], items[parts + label, LENGTH] = place, length
                         found = _note(found, n_found, label, rule, chosen, n)
                         n_found += 1

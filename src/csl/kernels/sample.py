@@ -11,6 +11,7 @@ import numpy.typing as npt
 from numba import njit
 
 from csl.kernels.hashing import mix, sequence_hash
+from csl.kernels.room import with_room
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -206,17 +207,11 @@ def draw(tables, depth, least, seed, start, count):
             top -= 1
             mode, d = stack[top, 2], stack[top, 3]
             pair, t = _pick_transition(tables, stack[top, 0], stack[top, 1], mode, d, weights, generator)
-            if size == len(out):
-                longer = np.empty(2 * size, np.int32)
-                longer[:size] = out
-                out = longer
+            out = with_room(out, size, 1)
             out[size] = tables.rule[pair]
             size += 1
             first, last = tables.arguments[t], tables.arguments[t + 1]
-            if top + last - first > len(stack):
-                taller = np.empty((2 * (top + last - first), 4), np.int64)
-                taller[:top] = stack[:top]
-                stack = taller
+            stack = with_room(stack, top, last - first)
             deep = _pick_deep(tables, first, last, d, weights, generator) if mode == EXACT else -1
             for p in range(first, last):  # the first child goes on top
                 c, place = tables.classes[p], top + (last - 1 - p)
@@ -279,17 +274,11 @@ def draw_local(local, depth, least, seed, start, count, used):
                 weights[n] = 1.0 if local.levels[row] <= d else 0.0
                 n += 1
             row = local.rows[g] + _pick(weights, n, generator)
-            if size == len(out):
-                longer = np.empty(2 * size, np.int32)
-                longer[:size] = out
-                out = longer
+            out = with_room(out, size, 1)
             out[size] = r
             size += 1
             arity = local.arity[r]
-            if top + arity > len(stack):
-                taller = np.empty((2 * len(stack), 4), np.int64)
-                taller[:top] = stack[:top]
-                stack = taller
+            stack = with_room(stack, top, arity)
             for k in range(arity):
                 place = top + arity - 1 - k
                 stack[place, 0], stack[place, 1] = local.contexts[r] + k, local.children[row, k]
@@ -327,10 +316,7 @@ def expand(values, begin, middle, rules, offsets, most):
                 if length > most:
                     too_long = True
                     break
-                while end + length > len(buffer):
-                    bigger = np.empty(2 * len(buffer), np.int32)
-                    bigger[:end] = buffer[:end]
-                    buffer = bigger
+                buffer = with_room(buffer, end, length)
                 at = end
                 for p in range(a, b):
                     s = values[p]
@@ -342,18 +328,12 @@ def expand(values, begin, middle, rules, offsets, most):
                             buffer[at] = buffer[z]
                             at += 1
                 top -= arity
-                if top == len(stack):
-                    taller = np.empty((2 * top, 2), np.int64)
-                    taller[:top] = stack
-                    stack = taller
+                stack = with_room(stack, top, 1)
                 stack[top, 0], stack[top, 1] = end, at
                 top += 1
                 end = at
             length = 0 if too_long else stack[0, 1] - stack[0, 0]
-            while size + length > len(out):
-                bigger = np.empty(2 * len(out), np.int32)
-                bigger[:size] = out[:size]
-                out = bigger
+            out = with_room(out, size, length)
             if not too_long:
                 out[size : size + length] = buffer[stack[0, 0] : stack[0, 1]]
             size += length
@@ -427,10 +407,7 @@ def context_counts(rules, offsets, contexts, arity):
             r = rules[p]
             top -= 1
             counts[stack[top], r] += 1
-            if top + arity[r] > len(stack):
-                taller = np.empty(2 * (top + arity[r]), np.int64)
-                taller[:top] = stack[:top]
-                stack = taller
+            stack = with_room(stack, top, arity[r])
             for k in range(arity[r] - 1, -1, -1):
                 stack[top] = contexts[r] + k
                 top += 1

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from numba import njit
 
 from csl.kernels.derive import Trie, edge
+from csl.kernels.room import with_room
 
 BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.int32]
@@ -42,19 +43,9 @@ class Forests(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def _longer(array: IntArray, size: int) -> IntArray:
-    """Return an array with room for another row after `size` rows: the old one if it has it."""
-    if size < array.shape[0]:
-        return array
-    grown = np.empty((2 * size, array.shape[1]), array.dtype)
-    grown[:size] = array[:size]
-    return grown
-
-
-@njit(cache=True, nogil=True)
 def _add_edge(edges: IntArray, size: int, source: int, cell: int, onto: int, lists: IntArray, at: int) -> IntArray:
     """Write an edge and put it first on list `at`: of those that arrive at a position, or at a state."""
-    edges = _longer(edges, size)
+    edges = with_room(edges, size, 1)
     edges[size, FROM], edges[size, CELL], edges[size, ONTO], edges[size, NEXT] = source, cell, onto, lists[at]
     lists[at] = size
     return edges
@@ -62,7 +53,7 @@ def _add_edge(edges: IntArray, size: int, source: int, cell: int, onto: int, lis
 
 @njit(cache=True, nogil=True)
 def _add_state(states: IntArray, size: int, node: int) -> IntArray:
-    states = _longer(states, size)
+    states = with_room(states, size, 1)
     states[size, NODE], states[size, FIRST], states[size, FOLLOWING] = node, -1, -1
     return states
 
@@ -155,19 +146,9 @@ def derivable_spans(trie: Trie, x: IntArray) -> BoolArray:
 
 
 @njit(cache=True, nogil=True)
-def _longer_list(array: npt.NDArray[np.integer], size: int, extra: int) -> npt.NDArray[np.integer]:
-    """Return an array with room for `extra` more entries after `size`: the old one if it has it."""
-    if size + extra <= len(array):
-        return array
-    grown = np.empty(2 * (size + extra), array.dtype)
-    grown[:size] = array[:size]
-    return grown
-
-
-@njit(cache=True, nogil=True)
 def _apply(rules: IntArray, arguments: OffsetArray, size: int, rule: int, stop: int) -> tuple[IntArray, OffsetArray]:
     """Append an application whose children end at `stop`."""
-    rules, arguments = _longer_list(rules, size, 1), _longer_list(arguments, size + 1, 1)
+    rules, arguments = with_room(rules, size, 1), with_room(arguments, size + 1, 1)
     rules[size] = rule
     arguments[size + 1] = stop
     return rules, arguments
@@ -209,7 +190,7 @@ def _unpack_cell(
             rule = trie.head[states[end, NODE]]
             while rule >= 0:
                 at = arguments[size]
-                children = _longer_list(children, at, depth + 1)
+                children = with_room(children, at, depth + 1)
                 for d in range(depth, -1, -1):  # the path was walked from right to left
                     if edges[path[d], CELL] >= 0:
                         children[at] = edges[path[d], CELL] * levels + levels - 1
@@ -257,7 +238,7 @@ def forests(trie: Trie, max_units: int, limit: int, values: IntArray, offsets: O
             if number[key] == -2 or status[k] != COVERED:
                 continue
             cell, left = key // levels, key % levels
-            spans = _longer(spans, vertex)
+            spans = with_room(spans, vertex, 1)
             spans[vertex, 0], spans[vertex, 1], spans[vertex, 2] = cell // width, cell % width, left
             number[key] = vertex
             begin = arguments[size]
@@ -267,7 +248,7 @@ def forests(trie: Trie, max_units: int, limit: int, values: IntArray, offsets: O
             rule = units if left > 0 else -1
             while rule >= 0:
                 at = arguments[size]
-                children = _longer_list(children, at, 1)
+                children = with_room(children, at, 1)
                 children[at] = key - 1  # the same cell with one unit less
                 rules, arguments = _apply(rules, arguments, size, rule, at + 1)
                 size += 1
@@ -275,7 +256,7 @@ def forests(trie: Trie, max_units: int, limit: int, values: IntArray, offsets: O
             for at in range(begin, arguments[size]):
                 number[children[at]] = -1
             vertex += 1
-            applications = _longer_list(applications, vertex, 1)
+            applications = with_room(applications, vertex, 1)
             applications[vertex] = size
             if size - first > limit:
                 status[k] = TOO_MANY

@@ -7,19 +7,13 @@ import numpy as np
 from numba import njit
 
 from csl.kernels.hashing import erased_hash, find_slot, sequence_hash
+from csl.kernels.room import with_room
 
 
 @njit(cache=True, nogil=True)
 def rule_hash(values, begin, middle, stop):
     """Hash a rule as it stands, source and target told apart."""
     return sequence_hash(values, begin, middle) * np.uint64(0xD1342543DE82EF95) + sequence_hash(values, middle, stop)
-
-
-@njit(cache=True, nogil=True)
-def _resized(array, size):
-    grown = np.empty(size, array.dtype)
-    grown[: len(array)] = array
-    return grown
 
 
 @njit(cache=True, nogil=True)
@@ -56,12 +50,8 @@ def intern(values, begin, middle, following, count, keys, first, new_values, new
             r = count
             count += 1
             at = begin[r]
-            if at + e - b > len(values):
-                values = _resized(values, 2 * (at + e - b))
-            if count >= len(middle):
-                begin = _resized(begin, 2 * count + 1)
-                middle = _resized(middle, 2 * count)
-                following = _resized(following, 2 * count)
+            values = with_room(values, at, e - b)
+            begin, middle, following = with_room(begin, count, 1), with_room(middle, r, 1), with_room(following, r, 1)
             values[at : at + e - b] = new_values[b:e]
             middle[r] = at + m - b
             begin[count] = at + e - b

@@ -18,6 +18,7 @@ import numpy as np
 from numba import njit
 
 from csl.kernels.hashing import BASE, find_slot, mix
+from csl.kernels.room import with_room
 
 
 @njit(cache=True, nogil=True)
@@ -181,16 +182,6 @@ def _renumber(out, source_length, length):
 
 
 @njit(cache=True, nogil=True)
-def _with_room(array, size, extra):
-    """Return the array, or a longer copy of its first `size`, with room for `extra` more."""
-    if size + extra <= len(array):
-        return array
-    longer = np.empty(2 * (size + extra), array.dtype)
-    longer[:size] = array[:size]
-    return longer
-
-
-@njit(cache=True, nogil=True)
 def unify(values, begin, middle, keys, first, following, rules, max_arity, repeats, lone_target):
     """Find every (r_c, g, r_add) for r_c in `rules` and g in the table (keys, first, following) by erased source.
 
@@ -229,7 +220,7 @@ def unify(values, begin, middle, keys, first, following, rules, max_arity, repea
                         continue
                     while g >= 0:
                         at = out_begin[count]
-                        out_values = _with_room(out_values, at, begin[r + 1] - c0 + 1)
+                        out_values = with_room(out_values, at, begin[r + 1] - c0 + 1)
                         out = out_values[at:]
                         a, b = 0, 0
                         if g != r:
@@ -238,12 +229,9 @@ def unify(values, begin, middle, keys, first, following, rules, max_arity, repea
                             arity, most = _renumber(out, a, b)
                             lone = b - a == 1 and out[a] < 0
                             if arity <= max_arity and (repeats or most <= 1) and (lone_target or not lone):
-                                if count == len(found):
-                                    longer = np.empty((2 * count, 2), np.int32)
-                                    longer[:count] = found
-                                    found = longer
-                                out_begin = _with_room(out_begin, count + 1, 1)
-                                out_middle = _with_room(out_middle, count, 1)
+                                found = with_room(found, count, 1)
+                                out_begin = with_room(out_begin, count + 1, 1)
+                                out_middle = with_room(out_middle, count, 1)
                                 found[count, 0], found[count, 1] = r, g
                                 out_middle[count] = at + a
                                 out_begin[count + 1] = at + b

@@ -23,7 +23,7 @@ class FitConfig(BaseModel):
 
 
 PRESETS = {
-    "scan": FitConfig(states=2, steps=1000, max_units=0),
+    "scan": FitConfig(states=4, steps=1000, max_units=0),
     "cogs": FitConfig(steps=3000),
     "geoquery": FitConfig(learning_rate=0.05),
     "smcalflow": FitConfig(steps=6000),

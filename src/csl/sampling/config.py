@@ -26,7 +26,7 @@ class SampleConfig(BaseModel):
 
     strategy: Annotated[Strategy, Field(description="model, tempered, uniform or coverage")] = "model"
     temperature: Annotated[float, Field(gt=0, description="of strategy tempered; inf: all rules alike")] = 1.0
-    depth_bias: Annotated[float, Field(ge=0, description="δ, added to θ of rules with many nonterminals")] = 0.0
+    depth_bias: Annotated[float, Field(ge=0, le=100, description="δ, added to θ of rules with many nonterminals")] = 0.0
     bias_above: Annotated[int, Field(ge=0, description="rules with more nonterminals than this get δ")] = 1
     max_depth: Annotated[int, Field(ge=1, le=200, description="levels of a derivation, at most")] = 20
     min_depth: Annotated[

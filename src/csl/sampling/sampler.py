@@ -1,8 +1,8 @@
 """A stream of sampled pairs in constant memory.
 
 Draws are numbered and made in chunks of fixed size, so that the stream depends on the seed alone, not on the number of
-threads. If a grammar has fewer distinct pairs than are asked for, the stream ends when draws have long brought nothing
-new.
+threads. If a grammar has fewer distinct pairs than are asked for, the stream ends when draws bring almost nothing new
+any more.
 """
 
 import math
@@ -29,7 +29,8 @@ from csl.sampling.config import SampleConfig
 from csl.sampling.tables import build_local, build_tables
 
 CHUNK = 4096  # draws made together
-PATIENCE = 20  # give up when this many times as many draws as there are pairs, and 100,000, brought nothing new
+PATIENCE = 25  # chunks after which is looked at how many of their draws were new
+SCARCE = 0.001  # with a smaller share than this the grammar counts as exhausted
 
 Draw = Callable[[int], tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]]
 """Makes a chunk of draws, from this number on: rules in preorder, end to end, and their offsets."""
@@ -58,6 +59,8 @@ class Sampler:
         """Build the tables. Strategies `model` and `tempered` need a model; `train` is what counts as known."""
         if config.min_depth > config.max_depth:
             raise InputError(f"min_depth {config.min_depth} is more than max_depth {config.max_depth}")
+        if config.temperature != 1 and config.strategy != "tempered":
+            raise InputError(f"a temperature is for strategy tempered, not {config.strategy}")
         if config.min_depth > 2 and config.strategy in ("uniform", "coverage"):
             raise InputError(f"strategy {config.strategy} takes a min_depth of 1 or 2, not {config.min_depth}")
         self.rules: tuple[Rule, ...] = tuple(grammar)
@@ -117,7 +120,7 @@ class Sampler:
 
     def stream(self, count: int, threads: int = 1) -> Iterator[Sample]:
         """Draw `count` pairs, fewer if there are not so many; then `exhausted` is true."""
-        pool, found, since = Threads(threads), 0, 0
+        pool, found, drawn, fresh = Threads(threads), 0, 0, 0
         slots, known = np.zeros(1 << 16, np.uint64), 0  # keys of pairs that are not wanted (again)
         if self.config.new and self._train:
             x, y = (self._deriver.encode(getattr(e, side) for e in self._train) for side in ("source", "target"))
@@ -133,7 +136,7 @@ class Sampler:
                     good[good], slots, known = keep_new(keys[good], slots, known)
                 else:
                     good &= missing(keys, slots)
-                since = 0 if good.any() else since + len(good)
+                drawn, fresh = drawn + 1, fresh + int(good.sum())
                 for i in np.flatnonzero(good):
                     source, target = self._tokens[x[xo[i] : xo[i + 1]]], self._tokens[y[yo[i] : yo[i + 1]]]
                     yield Sample(
@@ -142,9 +145,11 @@ class Sampler:
                     found += 1
                     if found == count:
                         return
-                if since > max(100_000, PATIENCE * found):
-                    self.exhausted = True
-                    return
+                if drawn % PATIENCE == 0:
+                    if fresh < SCARCE * PATIENCE * CHUNK:
+                        self.exhausted = True
+                        return
+                    fresh = 0
 
     def _chunks(self, starts: npt.NDArray[np.int64]) -> list[tuple[npt.NDArray[Any], ...]]:
         made = []

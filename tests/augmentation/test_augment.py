@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from csl.augment.augment import Mixture, check_held_out, warn
+from csl.augmentation.mixture import Mixture, check_held_out, warn
 from csl.data import Example
 from csl.errors import CslError
 from csl.grammar import Grammar
