@@ -64,7 +64,7 @@ def small(grammar: Grammar) -> list[Derivation]:
     return trees
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=80)
 @given(rules=grammars, cfg=output_cfgs)
 def test_a_derivation_has_one_run_to_its_categories(rules: list[Rule], cfg: OutputCfg) -> None:
     grammar = Grammar(rules)

@@ -50,7 +50,6 @@ both = pytest.mark.parametrize("cfg", [None, CFG], ids=["free", "valid"])
 @pytest.mark.parametrize(
     ("name", "depths"),
     [
-        ("GRAMMAR", (1, 2)),
         ("GRAMMAR", (1, 3)),
         ("GRAMMAR", (2, 3)),
         ("GRAMMAR", (3, 3)),

@@ -36,7 +36,9 @@ def flat_model(grammar: Grammar, states: int = 2) -> Model:
 
 
 def sampler(strategy: str = "model", *, train: Sequence[Example] = (), **options: object) -> Sampler:
-    config = SampleConfig.model_validate({"strategy": strategy, "temperature": 2.0, "max_depth": 4, **options})
+    config = SampleConfig.model_validate(
+        {"strategy": strategy, "temperature": 2.0 if strategy == "tempered" else 1.0, "max_depth": 4, **options}
+    )
     return Sampler(GRAMMAR, config, model=flat_model(GRAMMAR), train=train)
 
 
@@ -50,7 +52,7 @@ def pairs(samples: Sequence[Sample]) -> list[Example]:
 @every_strategy
 @pytest.mark.parametrize("unique", [False, True])
 def test_any_number_of_threads_gives_the_same_stream(strategy: str, unique: bool) -> None:
-    count = 1500 if unique else 15_000
+    count = 1500 if unique else 10_000
     one, two, three = (list(sampler(strategy, unique=unique).stream(count, threads)) for threads in (1, 2, 3))
     assert one == two == three
     assert len(one) == count
@@ -136,7 +138,21 @@ def test_a_stream_ends_where_everything_is_known_or_too_long() -> None:
         assert some.exhausted
 
 
+def test_a_stream_ends_when_new_pairs_are_scarce() -> None:
+    """There are tens of thousands of pairs, most of them so improbable that to wait for them would take hours."""
+    some = sampler(unique=True)
+    found = len(list(some.stream(50_000)))
+    assert some.exhausted
+    assert 2000 < found < 50_000
+
+
 # bad requests
+
+
+@pytest.mark.parametrize("strategy", ["model", "uniform", "coverage"])
+def test_a_temperature_is_for_the_tempered_strategy(strategy: str) -> None:
+    with pytest.raises(InputError, match="a temperature is for strategy tempered"):
+        sampler(strategy, temperature=2.0)
 
 
 @pytest.mark.parametrize("strategy", ["model", "tempered"])

@@ -29,8 +29,8 @@ from csl.sampling.config import SampleConfig
 from csl.sampling.tables import build_local, build_tables
 
 CHUNK = 4096  # draws made together
-PATIENCE = 25  # chunks after which is looked at how many of their draws were new
-SCARCE = 0.001  # with a smaller share than this the grammar counts as exhausted
+PATIENCE = 25  # chunks after which is looked at how many new pairs they brought
+SCARCE = 0.001  # if they add less than this share to what was found, or nothing, the grammar counts as exhausted
 
 Draw = Callable[[int], tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]]
 """Makes a chunk of draws, from this number on: rules in preorder, end to end, and their offsets."""
@@ -146,7 +146,7 @@ class Sampler:
                     if found == count:
                         return
                 if drawn % PATIENCE == 0:
-                    if fresh < SCARCE * PATIENCE * CHUNK:
+                    if fresh < max(1, SCARCE * found):
                         self.exhausted = True
                         return
                     fresh = 0
