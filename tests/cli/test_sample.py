@@ -88,7 +88,12 @@ def test_preview_shows_derivations_and_writes_nothing(run: Path, tmp_path: Path)
 
 
 def test_unique_and_new_pairs(run: Path, tmp_path: Path) -> None:
-    assert csl("sample", run, "-n", 50, "--unique", "--new", "--out", tmp_path / "s.tsv").exit_code == 0
+    assert (
+        csl(
+            "sample", run, "-n", 50, "--strategy", "uniform", "--unique", "--new", "--out", tmp_path / "s.tsv"
+        ).exit_code
+        == 0
+    )
     samples = list(read_examples(tmp_path / "s.tsv"))
     assert len(set(samples)) == len(samples) == 50
     assert not set(samples) & set(read_examples(run.parent / "train.tsv"))
