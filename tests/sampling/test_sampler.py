@@ -16,6 +16,7 @@ from csl.kernels.sample import context_counts
 from csl.kernels.threads import Threads
 from csl.model.model import Model, context_starts
 from csl.parsing.deriver import Deriver
+from csl.sampling import sampler as sampler_module
 from csl.sampling.config import PRESETS, SampleConfig, preset
 from csl.sampling.sampler import Sample, Sampler
 
@@ -138,12 +139,20 @@ def test_a_stream_ends_where_everything_is_known_or_too_long() -> None:
         assert some.exhausted
 
 
-def test_a_stream_ends_when_new_pairs_are_scarce() -> None:
+def test_a_stream_ends_when_new_pairs_are_scarce(monkeypatch: pytest.MonkeyPatch) -> None:
     """There are tens of thousands of pairs, most of them so improbable that to wait for them would take hours."""
+    monkeypatch.setattr(sampler_module, "CHUNK", 64)
     some = sampler(unique=True)
     found = len(list(some.stream(50_000)))
     assert some.exhausted
-    assert 2000 < found < 50_000
+    assert 500 < found < 50_000
+
+
+@pytest.mark.xfail(strict=True, reason="a share of all found can be more than what is drawn between looks")
+def test_a_long_stream_with_repeats_does_not_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sampler_module, "CHUNK", 4)
+    some = sampler()
+    assert len(list(islice(some.stream(10**12), 200_000))) == 200_000  # 2,000 times what is drawn between two looks
 
 
 # bad requests
