@@ -28,6 +28,7 @@ lint: $(READY)
 bench: $(READY)
 	$(BIN)/python benchmarks/induction.py
 	$(BIN)/python benchmarks/model.py
+	$(BIN)/python benchmarks/sampling.py
 
 clean:
 	rm -rf .venv runs

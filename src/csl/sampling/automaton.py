@@ -44,6 +44,10 @@ class _Builder:
 
     def __init__(self, rows: Sequence[Sequence[Row]], starts: Ints) -> None:
         self._rows = rows
+        forms: dict[tuple[Row, ...], int] = {}
+        self._form = [forms.setdefault(tuple(group), len(forms)) for group in rows]
+        self._fits: dict[tuple[int, int, int], int] = {}
+        self._collected: dict[tuple[int, int], int] = {}
         self.kinds: dict[int, int] = {}  # set of categories → number
         self.classes: dict[tuple[int, int], list[int]] = {}  # (context, categories that count) → kinds
         self.transitions: dict[tuple[int, tuple[tuple[int, int], ...]], int] = {}  # (rule, classes) → kind
@@ -88,15 +92,33 @@ class _Builder:
 
     def _make(self, rule: int, classes: tuple[tuple[int, int], ...], agenda: list[int]) -> None:
         """Add the transition of a rule with these classes, and the kind it makes."""
-        kind = 0
-        for category, children in self._rows[rule]:
-            if all(child & seen for child, (_, seen) in zip(children, classes, strict=True)):
-                kind |= category
+        fitting = (1 << len(self._rows[rule])) - 1  # a bit for each typing
+        for place, (_, seen) in enumerate(classes):
+            fitting &= self._fitting(rule, place, seen)
+        kind = self._kind(rule, fitting)
         if kind:
             if kind not in self.kinds:
                 self.kinds[kind] = len(self.kinds)
                 agenda.append(kind)
             self.transitions[rule, classes] = self.kinds[kind]
+
+    def _fitting(self, rule: int, place: int, seen: int) -> int:
+        """Find the typings of a rule, as bits, that a child of these categories fits; rules often share them."""
+        key = (self._form[rule], place, seen)
+        if key not in self._fits:
+            rows = self._rows[rule]
+            self._fits[key] = sum(1 << k for k, (_, children) in enumerate(rows) if children[place] & seen)
+        return self._fits[key]
+
+    def _kind(self, rule: int, fitting: int) -> int:
+        """Collect the categories of some typings of a rule."""
+        key = (self._form[rule], fitting)
+        if key not in self._collected:
+            self._collected[key] = 0
+            for k, (category, _) in enumerate(self._rows[rule]):
+                if fitting >> k & 1:
+                    self._collected[key] |= category
+        return self._collected[key]
 
 
 def build_automaton(grammar: Grammar, output_cfg: OutputCfg | None) -> Automaton:

@@ -146,7 +146,7 @@ class Sampler:
                     if found == count:
                         return
                 if drawn % PATIENCE == 0:
-                    if fresh < max(1, SCARCE * found):
+                    if fresh < max(1, SCARCE * min(found, PATIENCE * CHUNK)):
                         self.exhausted = True
                         return
                     fresh = 0

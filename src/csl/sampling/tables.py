@@ -73,15 +73,16 @@ def build_local(grammar: Grammar, output_cfg: OutputCfg | None) -> Local:
             if new < levels[k]:
                 levels[k], changed = new, True
                 quickest[category] = min(quickest[category], new)
-    groups = list(dict.fromkeys((category, r) for category, r, _ in rows))
+    first_row: dict[tuple[int, int], int] = {}  # of each rule of a category
+    for k, (category, r, _) in enumerate(rows):
+        first_row.setdefault((category, r), k)
     table = np.full((len(rows), max(1, grammar.max_arity)), -1, np.int64)
     for k, (_, _, children) in enumerate(rows):
         table[k, : len(children)] = children
-    row_group = [(category, r) for category, r, _ in rows]
     return Local(
-        np.searchsorted([category for category, _ in groups], np.arange(len(number) + 1)).astype(np.int64),
-        np.r_[[row_group.index(group) for group in groups], len(rows)].astype(np.int64),
-        np.array([r for _, r in groups], np.int64),
+        np.searchsorted([category for category, _ in first_row], np.arange(len(number) + 1)).astype(np.int64),
+        np.r_[list(first_row.values()), len(rows)].astype(np.int64),
+        np.array([r for _, r in first_row], np.int64),
         table,
         np.array(levels, np.int64),
         context_starts(grammar),
