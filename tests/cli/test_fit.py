@@ -1,5 +1,6 @@
 """`csl fit` as a person meets it: what it prints, what it writes, what it refuses, and how it goes on."""
 
+import functools
 import json
 import os
 import shutil
@@ -116,7 +117,10 @@ def test_a_killed_fit_goes_on_to_the_same_parameters(run: Path, whole: bytes) ->
 
 def test_ctrl_c_says_how_to_go_on(run: Path, whole: bytes) -> None:
     line = start("fit", run, *LONG)
-    with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    # jobs in the background inherit a SIGINT that is ignored; a person's terminal does not
+    listen = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    with subprocess.Popen(line, **pipes, text=True, preexec_fn=listen) as process:  # noqa: PLW1509
         assert process.stdout is not None
         for text in process.stdout:
             if text.startswith("step 500 "):

@@ -1,5 +1,6 @@
 """`csl induce` as a person meets it: what it prints, what it writes, what it refuses."""
 
+import functools
 import os
 import random
 import signal
@@ -238,7 +239,10 @@ def interrupted(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int, st
     write_examples(folder / "train.tsv", scan.prepare(None, "length").train)
     start = "from csl.cli import main; main()"
     line = [sys.executable, "-c", start, "induce", folder / "train.tsv", "--out", folder / "run"]
-    with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    # jobs in the background inherit a SIGINT that is ignored; a person's terminal does not
+    listen = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    with subprocess.Popen(line, **pipes, text=True, preexec_fn=listen) as process:  # noqa: PLW1509
         assert process.stdout is not None
         for text in process.stdout:
             if text.startswith("partition 2/16"):
