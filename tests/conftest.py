@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from csl.kernels import threads
+
 
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
@@ -13,3 +15,9 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip(f"no benchmark data at {folder}; set CSL_DATA to a folder that has it")
     return folder
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _small_work_is_spread_too() -> None:
+    """Let threads share even the small work of tests, so that these see what depends on the number of threads."""
+    threads.SMALL = 2

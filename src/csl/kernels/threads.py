@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+SMALL = 1000  # items that are not worth a second thread
+
 
 class Threads:
     """A pool of threads for kernels that release the GIL."""
@@ -19,7 +21,7 @@ class Threads:
 
         `parts` fixes the number of stretches, for results that depend on it, such as sums of floats.
         """
-        if not parts and (self._pool is None or len(items) < 2 * self.number):
+        if not parts and (self._pool is None or len(items) < SMALL):
             return [function(items)]
         stretches = np.array_split(items, parts or 4 * self.number)
         return list(map(function, stretches) if self._pool is None else self._pool.map(function, stretches))
