@@ -4,8 +4,13 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from csl.kernels import threads
+
+settings.register_profile("fixed", derandomize=True)
+if os.environ.get("CI"):
+    settings.load_profile("fixed")  # what is checked in before a change lands is the same every time
 
 
 @pytest.fixture(scope="session")
