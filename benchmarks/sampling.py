@@ -2,8 +2,8 @@
 
     python benchmarks/sampling.py [--data DIR] [ROW ...]
 
-Each row runs in a process of its own, on one thread, after a warm-up. Models are fitted by EM with the states of the
-paper. `tables s` is the time to build the tables, `drawn/s` counts draws turned into tokens, `to file/s` pairs of the
+Each row runs in a process of its own, on one thread, after a warm-up. Models are fitted by EM, with the states of the
+presets. `tables s` is the time to build the tables, `drawn/s` counts draws turned into tokens, `to file/s` pairs of the
 whole stream, written as TSV. The rest are shares of 100,000 samples, or 10,000 where the strategy is not `model`:
 `valid`, those that the output CFG accepts; `derivable`, those that the grammar derives; `new`, the distinct pairs that
 are not in training. `scan/states` gives, by number of states, the share of SCAN commands and, of those, of outputs that

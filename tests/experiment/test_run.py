@@ -9,8 +9,9 @@ import pytest
 from csl.data import Example
 from csl.datasets import scan
 from csl.errors import InputError
-from csl.experiment.run import FileCheckpoint, fingerprint, grammar_file, induce_into
+from csl.experiment.run import FileCheckpoint, fingerprint, induce_into
 from csl.grammar import Rule, parse_grammar, read_grammar
+from csl.grammar.notation import grammar_file
 from csl.grammar.output_cfg import OutputCfg
 from csl.induction.config import PRESETS, InductionConfig
 from csl.induction.induce import Induced, State, Step

@@ -9,7 +9,6 @@ import json
 import re
 import xml.etree.ElementTree as ET
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from csl.data import Example
@@ -39,14 +38,6 @@ SIZES = {  # train, dev and test in the paper's table of data set sizes
 
 COUNTRY_NAMES = ("continental us", "united states", "america", "country", "usa", "us")
 """How people name the country that FunQL calls `countryid('usa')`; geobase does not list it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Entity:
-    """What a placeholder stands for: the words of the sentence and the FunQL term."""
-
-    mention: str
-    term: Term
 
 
 def prepare(source: Path | None, split: str) -> Task:

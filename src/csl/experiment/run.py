@@ -20,15 +20,12 @@ from csl.data.files import make_folder, read_lines, write_json, write_text
 from csl.errors import InputError
 from csl.experiment.arrays import Arrays, load_arrays, save_arrays
 from csl.grammar import Rule, write_grammar
-from csl.grammar.notation import grammar_file
 from csl.grammar.output_cfg import OutputCfg
 from csl.induction.config import InductionConfig
 from csl.induction.induce import Induced, State, Step, induce
 
 RESTART = "start over with --no-resume"
 ARRAYS = ("values", "begin", "middle", "fresh")
-
-__all__ = ["FileCheckpoint", "fingerprint", "grammar_file", "induce_into"]
 
 
 def fingerprint(
