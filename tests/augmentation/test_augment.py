@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from csl.augmentation.mixture import Mixture, check_held_out, warn
 from csl.data import Example
+from csl.data.score import Score
 from csl.errors import CslError
 from csl.grammar import Grammar
 from csl.grammar.notation import parse_rule
 from csl.induction.config import PRESETS
 from csl.model.config import FitConfig
-from csl.model.evaluate import Score
 
 
 def pairs(count: int, prefix: str) -> list[Example]:

@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 
 from csl.data import Example
+from csl.data.score import Score
 from csl.errors import CslError
 from csl.grammar import Grammar, Rule
 from csl.grammar.output_cfg import OutputCfg
 from csl.induction.config import InductionConfig
 from csl.induction.induce import induce
 from csl.model.config import FitConfig
-from csl.model.evaluate import Score, evaluate
+from csl.model.evaluate import evaluate
 from csl.model.fit import fit
 from csl.model.model import Model
 

@@ -11,7 +11,7 @@ import typer
 from rich.text import Text
 
 from csl import __version__
-from csl.cli import augment, data, evaluate, explain, fit, grammar, induce, parse, sample
+from csl.cli import augment, data, ensemble, evaluate, explain, fit, grammar, induce, parse, predict, sample, train
 from csl.cli.console import is_interrupt, new_console
 from csl.errors import CslError
 
@@ -39,7 +39,10 @@ def _options(
     """Learn a grammar from (input, output) pairs, and sample new pairs from it."""
 
 
-for command in (augment.augment, induce.induce, fit.fit, parse.parse, evaluate.evaluate, sample.sample):
+for command in (
+    augment.augment, induce.induce, fit.fit, parse.parse, sample.sample, train.train, predict.predict,
+    evaluate.evaluate, ensemble.ensemble,
+):  # fmt: skip
     app.command()(command)
 app.add_typer(data.app, name="data")
 grammar.app.command()(explain.coverage)

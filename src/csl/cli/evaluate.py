@@ -1,51 +1,88 @@
-"""`csl evaluate`: how good the model of a run folder is as a parser."""
+"""`csl evaluate`: how good outputs are, of a parser, of a trained seq2seq model, or in a file of predictions."""
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
 
 from csl.cli.console import new_console
 
+if TYPE_CHECKING:
+    from csl.data.score import Score
+
 
 def evaluate(
-    run: Annotated[Path, typer.Argument(help="The run folder with grammar and model.")],
+    what: Annotated[
+        Path, typer.Argument(help="A run folder with grammar and model, one of csl train, or a file of predictions.")
+    ],
     test: Annotated[
         Path, typer.Argument(help="Examples: TSV or JSON lines, plain or .gz. TSV: column 3 is a category.")
     ],
     errors: Annotated[Path | None, typer.Option(help="Write wrong outputs here: input, right output, output.")] = None,
     threads: Annotated[int, typer.Option(min=1, help="Threads; the result is the same for any number.")] = 1,
+    device: Annotated[str, typer.Option(help="Of a seq2seq model: auto, cpu or cuda.")] = "auto",
     input_field: Annotated[str, typer.Option(help="JSON lines: the field with the input.")] = "input",
     output_field: Annotated[str, typer.Option(help="JSON lines: the field with the output.")] = "output",
 ) -> None:
-    """Parse the inputs of TEST and compare with its outputs.
+    """Compare outputs for the inputs of TEST with its outputs; white space around signs does not count.
 
-    Accuracy counts all examples, precision those that get an output. Log probabilities are means over the pairs that
-    the grammar derives.
+    Accuracy counts all examples, precision those that get an output. Log probabilities, of a parser, are means over the
+    pairs that the grammar derives.
     """
     from csl.data import Example, read_examples, write_examples
-    from csl.experiment.fitting import load_model
-    from csl.model.evaluate import evaluate as measure
+    from csl.data.score import same, score
 
     console = new_console()
-    model = load_model(run)
     fields = {"columns": ("category",), "source_field": input_field, "target_field": output_field}
-    examples = list(read_examples(test, **fields))  # type: ignore[arg-type]
-    found = measure(model, examples, threads)
+    if what.is_dir() and not (what / "train.json").exists():
+        from csl.experiment.fitting import load_model
+        from csl.model.evaluate import evaluate as measure
+
+        model = load_model(what)
+        examples = list(read_examples(test, **fields))  # type: ignore[arg-type]
+        found = measure(model, examples, threads)
+        outputs = found.outputs
+        console.print(_table(found.groups, found.score))
+        console.print(
+            f"{found.derivable:,} of {len(examples):,} pairs derivable: "
+            f"mean log p(x, y) {found.log_p_xy:.3f}, mean log p(y | x) {found.log_p_y_given_x:.3f}"
+        )
+    else:
+        examples = list(read_examples(test, **fields))  # type: ignore[arg-type]
+        outputs = _predicted(what, [example.source_text for example in examples], test, device, threads)
+        total, groups = score(examples, outputs)
+        console.print(_table(groups, total))
+    if errors:
+        pairs = zip(examples, outputs, strict=True)
+        wrong = [Example(e.source, e.target, {"predicted": o}) for e, o in pairs if o and not same(o, e.target_text)]
+        write_examples(errors, wrong, columns=("predicted",))
+        console.print(f"{errors}: {len(wrong):,} wrong outputs")
+
+
+def _predicted(what: Path, inputs: list[str], test: Path, device: str, threads: int) -> list[str]:
+    """Give the outputs of a trained model, or those in a file."""
+    if what.is_dir():
+        from csl.cli.train import need_torch
+
+        need_torch()
+        from csl.seq2seq.predictor import Seq2Seq, use_threads
+
+        use_threads(threads)
+        return [found[0].text for found in Seq2Seq.load(what, device).predict(inputs)]
+    from csl.seq2seq.predictions import Predictions
+
+    predictions = Predictions.read(what)
+    predictions.check(inputs, test)
+    return predictions.outputs
+
+
+def _table(groups: "Mapping[str, Score]", total: "Score") -> Table:
     table = Table("", "examples", "accuracy", "coverage", "precision", box=None)
     for column in table.columns[1:]:
         column.justify = "right"
-    for name, score in [*found.groups.items(), ("all", found.score)]:
+    for name, score in [*groups.items(), ("all", total)]:
         shares = (f"{share:.1%}" for share in (score.accuracy, score.coverage, score.precision))
         table.add_row(name, f"{score.examples:,}", *shares, style="bold" if name == "all" else None)
-    console.print(table)
-    console.print(
-        f"{found.derivable:,} of {len(examples):,} pairs derivable: "
-        f"mean log p(x, y) {found.log_p_xy:.3f}, mean log p(y | x) {found.log_p_y_given_x:.3f}"
-    )
-    if errors:
-        pairs = zip(examples, found.parses, strict=True)
-        wrong = [Example(e.source, e.target, {"predicted": p.text}) for e, p in pairs if p and p.target != e.target]
-        write_examples(errors, wrong, columns=("predicted",))
-        console.print(f"{errors}: {len(wrong):,} wrong outputs")
+    return table

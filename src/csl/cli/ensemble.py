@@ -1,0 +1,79 @@
+"""`csl ensemble`: CSL where it gives an output, else the seq2seq model; and how each does."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.table import Table
+
+from csl.cli.console import new_console
+
+if TYPE_CHECKING:
+    from csl.seq2seq.predictions import Breakdown
+
+
+def ensemble(
+    csl: Annotated[Path, typer.Argument(help="Predictions of CSL, as csl parse writes them.")],
+    seq2seq: Annotated[Path, typer.Argument(help="Predictions of a seq2seq model, as csl predict writes them.")],
+    augmented: Annotated[
+        Path | None, typer.Option(help="Predictions of a model trained with synthetic pairs, for the table.")
+    ] = None,
+    test: Annotated[
+        Path | None, typer.Option(help="The right outputs: print the breakdown. TSV: column 3 is a category.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Write the ensemble's predictions here.")] = None,
+    input_field: Annotated[str, typer.Option(help="JSON lines: the field with the input.")] = "input",
+    output_field: Annotated[str, typer.Option(help="JSON lines: the field with the output.")] = "output",
+) -> None:
+    """Take CSL's output where there is one, else that of the seq2seq model.
+
+    With --test, print the accuracy of each on inputs that CSL covers, on the others, and on all.
+    """
+    from csl.data import read_examples
+    from csl.data.files import atomic_writer
+    from csl.errors import InputError
+    from csl.seq2seq.predictions import Predictions, breakdown
+    from csl.seq2seq.predictions import ensemble as combine
+
+    if not (out or test):
+        raise InputError("nothing to do: give --out for predictions, --test for the table, or both")
+    console = new_console()
+    systems = {"T5": Predictions.read(seq2seq), "CSL": Predictions.read(csl)}
+    if augmented:
+        systems["Aug."] = Predictions.read(augmented)
+    for predictions in systems.values():
+        predictions.check(systems["CSL"].inputs, csl)
+    outputs = {name: predictions.outputs for name, predictions in systems.items()}
+    outputs["Ens."] = combine(outputs["CSL"], outputs["T5"])
+    if test:
+        fields = {"columns": ("category",), "source_field": input_field, "target_field": output_field}
+        examples = list(read_examples(test, **fields))  # type: ignore[arg-type]
+        systems["CSL"].check([example.source_text for example in examples], test)
+        console.print(_table(breakdown(examples, outputs["CSL"], outputs)))
+    if out:
+        with atomic_writer(out) as file:
+            file.writelines(
+                f"{source}\t{output}\n" for source, output in zip(systems["CSL"].inputs, outputs["Ens."], strict=True)
+            )
+        console.print(f"{out}: {sum(map(bool, outputs['CSL'])):,} outputs of CSL, the others of the seq2seq model")
+
+
+def _table(rows: "list[Breakdown]") -> Table:
+    """Lay rows out as the paper does: covered by CSL, not covered, all."""
+    table = Table("", "examples", "covered", box=None)
+    parts = ("inside", "covered"), ("outside", "others"), ("all", "all")
+    for part, label in parts:
+        for name in getattr(rows[0], part):
+            if part == "all" or name != "Ens.":
+                table.add_column(f"{name} {label}", justify="right")
+    for row in rows:
+        counts = {"inside": row.covered, "outside": row.examples - row.covered, "all": row.examples}
+        cells = [
+            f"{share:.1%}" if counts[part] else "–"
+            for part, _ in parts
+            for name, share in getattr(row, part).items()
+            if part == "all" or name != "Ens."
+        ]
+        share = f"{row.covered / max(1, row.examples):.1%}"
+        table.add_row(row.name, f"{row.examples:,}", share, *cells, style="bold" if row.name == "all" else None)
+    return table

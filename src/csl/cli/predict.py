@@ -1,0 +1,48 @@
+"""`csl predict`: outputs for inputs, by a model that `csl train` wrote."""
+
+import sys
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from csl.cli.console import LiveLine, new_console
+from csl.cli.train import need_torch
+
+
+def predict(
+    run: Annotated[Path, typer.Argument(help="The run folder of csl train.")],
+    inputs: Annotated[Path, typer.Argument(help="Inputs, one a line; in .tsv, the first column. Plain or .gz.")],
+    out: Annotated[Path | None, typer.Option(help="Write input<TAB>output here; default: the screen.")] = None,
+    beams: Annotated[int, typer.Option(min=1, help="Beams of the search; 1: greedy.")] = 1,
+    k: Annotated[int, typer.Option("-k", min=1, help="Give so many outputs, the best first; needs as many beams.")] = 1,
+    scores: Annotated[bool, typer.Option("--scores", help="Give log p(output | input) after each output.")] = False,
+    batch_size: Annotated[int, typer.Option(min=1, help="Inputs at a time.")] = 128,
+    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
+    threads: Annotated[int | None, typer.Option(min=1, help="Threads on the CPU; default: as torch chooses.")] = None,
+) -> None:
+    """Predict the output of each input, written as input<TAB>output."""
+    from csl.data.files import atomic_writer, read_lines
+
+    sources = [" ".join(line.split("\t")[0].split()) for _, line in read_lines(inputs) if line.strip()]
+    need_torch()
+    from csl.seq2seq.predictor import Seq2Seq, use_threads
+
+    use_threads(threads)
+    console, start = new_console(stderr=True), time.perf_counter()
+    with LiveLine(console, "loading …", "stopped; nothing was written") as live:
+        found = Seq2Seq.load(run, device).predict(
+            sources, beams=beams, k=k, scores=scores, batch_size=batch_size,
+            progress=lambda done: live.update(f"predicted {done:,} of {len(sources):,}"),
+        )  # fmt: skip
+    rows = (
+        "\t".join([source, *(p.text if p.log_prob is None else f"{p.text}\t{p.log_prob:.3f}" for p in outputs)])
+        for source, outputs in zip(sources, found, strict=True)
+    )
+    if out is None:
+        sys.stdout.writelines(row + "\n" for row in rows)
+        return
+    with atomic_writer(out) as file:
+        file.writelines(row + "\n" for row in rows)
+    console.print(f"{out}: {len(sources):,} predictions; {time.perf_counter() - start:.1f} s")

@@ -1,0 +1,103 @@
+"""`csl train`: fine-tune a sequence-to-sequence model on original and synthetic pairs."""
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from csl.cli.console import LiveLine, new_console
+
+if TYPE_CHECKING:
+    from csl.seq2seq.train import Progress
+
+PLAIN = 500  # steps between lines where there is no terminal
+
+
+def _list_options(wanted: bool) -> None:
+    if not wanted:
+        return
+    from csl.seq2seq.config import TrainConfig
+
+    for name, field in TrainConfig.model_fields.items():
+        typer.echo(f"{name} = {field.default!r}: {field.description}")
+    raise typer.Exit
+
+
+def train(
+    examples: Annotated[Path, typer.Argument(metavar="TRAIN", help="Original examples: .tsv or .jsonl, plain or .gz.")],
+    out: Annotated[Path, typer.Option(help="The run folder to write.")],
+    synthetic: Annotated[Path | None, typer.Option(help="Synthetic examples, as csl sample writes them.")] = None,
+    dev: Annotated[Path | None, typer.Option(help="Examples to keep the best weights by.")] = None,
+    model: Annotated[
+        str | None, typer.Option(help="A Hugging Face name or folder. Default: scratch, a new small T5.")
+    ] = None,
+    config: Annotated[Path | None, typer.Option(help="A TOML file with options.")] = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", help="An option as key=value; may be repeated. See --options.")
+    ] = None,
+    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
+    threads: Annotated[int | None, typer.Option(min=1, help="Threads on the CPU; default: as torch chooses.")] = None,
+    tensorboard: Annotated[bool, typer.Option("--tensorboard", help="Write curves for TensorBoard too.")] = False,
+    resume: Annotated[bool, typer.Option(help="Go on with a training that was stopped, if it is the same.")] = True,
+    options: Annotated[
+        bool,
+        typer.Option(
+            "--options",
+            is_eager=True,
+            callback=_list_options,
+            help="List the options of --set and exit.",
+        ),
+    ] = False,
+    input_field: Annotated[str, typer.Option(help="JSON lines: the field with the input.")] = "input",
+    output_field: Annotated[str, typer.Option(help="JSON lines: the field with the output.")] = "output",
+) -> None:
+    """Train a model on TRAIN and, in the proportion `synthetic`, on synthetic pairs.
+
+    Writes the model with the best accuracy on dev, or the last one, to the folder `model` of the run folder.
+
+    A training that was stopped goes on where it was when the command is given again. For several GPUs give it to
+    `accelerate launch -m csl` or `torchrun -m csl`.
+    """
+    from csl.data import read_examples
+    from csl.data.options import changed, parse_setting, read_options
+    from csl.seq2seq.config import TrainConfig
+
+    console, start = new_console(), time.perf_counter()
+    chosen = TrainConfig()
+    given = read_options(config, "train", chosen) if config else {}
+    given |= map(parse_setting, settings or [])
+    given |= {"model": model} if model else {}
+    chosen = changed(chosen, given)
+    fields = {"source_field": input_field, "target_field": output_field}
+    sets = [list(read_examples(path, **fields)) if path else [] for path in (examples, synthetic, dev)]
+    need_torch()
+    from csl.seq2seq.predictor import use_threads
+    from csl.seq2seq.train import train as run
+
+    use_threads(threads)
+    with LiveLine(console, "loading …", "stopped; the same command goes on from the last checkpoint") as live:
+
+        def show(report: "Progress") -> None:
+            line = f"step {report.step:,} of {chosen.steps:,}: loss {report.loss:.4f}"
+            line += f", {report.steps_per_second:.1f} steps a second"
+            line += "" if report.dev is None else f", dev {report.dev:.1%}"
+            live.update(line, line if report.step % PLAIN == 0 or report.dev is not None else "")
+
+        run(
+            out, sets[0], chosen, synthetic=sets[1], dev=sets[2], device=device, resume=resume, tensorboard=tensorboard,
+            about={"examples": len(sets[0]), "synthetic": len(sets[1])}, say=console.print, progress=show,
+        )  # fmt: skip
+    console.print(f"model: {out / 'model'}; {time.perf_counter() - start:.1f} s")
+
+
+def need_torch() -> None:
+    """Say what to install where the libraries of seq2seq models are missing."""
+    from importlib.util import find_spec
+
+    from csl.errors import InputError
+
+    missing = [name for name in ("torch", "transformers", "accelerate", "safetensors") if find_spec(name) is None]
+    if missing:
+        package = "compositional-structure-learner[seq2seq]"
+        raise InputError(f"not installed: {', '.join(missing)}; install them with pip install '{package}'")

@@ -1,0 +1,1 @@
+"""Sequence-to-sequence models: training on original and synthetic pairs, prediction, and what predictions are worth."""

@@ -1,0 +1,118 @@
+"""Batches of original and synthetic pairs in a fixed proportion, of few shapes, as a function of the step alone.
+
+Each part is an endless stream of permutations, so a small part is seen more often than a large one, and nothing is
+copied. Pools of `POOL` batches take from both streams in proportion, are sorted by length and cut into batches, which
+come in random order. Lengths are rounded up, so that a graph captured for one batch serves many. Nothing but the seed
+and the step decides a batch: training that was stopped goes on with the batches that it would have seen.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+POOL = 32  # batches sorted by length together
+LENGTHS = np.array([8, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512])  # then multiples of 256
+IGNORED = -100  # a label that has no loss
+
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Padded ids: `source` [pairs, S] with its `mask`, `labels` [pairs, T]; `tokens` have a loss in the whole batch."""
+
+    source: Ints
+    mask: Ints
+    labels: Ints
+    tokens: int
+
+    def part(self, index: int, parts: int) -> "Batch":
+        """Give one process its share of the pairs."""
+        return Batch(self.source[index::parts], self.mask[index::parts], self.labels[index::parts], self.tokens)
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """The token ids of pairs."""
+
+    sources: Sequence[Sequence[int]]
+    targets: Sequence[Sequence[int]]
+
+    def __len__(self) -> int:
+        return len(self.sources)
+
+
+class Batches:
+    """The batches of a training: `batches[step]`, the first step is 0."""
+
+    def __init__(self, original: Encoded, synthetic: Encoded, share: float, size: int, seed: int, pad: int) -> None:
+        """`share` is the part of synthetic pairs; where one part is empty, all pairs are of the other."""
+        if not len(synthetic) or not len(original):
+            share = float(len(synthetic) > 0)
+        self._parts = (_Stream(len(original), (seed, 0)), _Stream(len(synthetic), (seed, 1)))
+        self._share, self._size, self._seed, self._pad = share, size, seed, pad
+        self._originals = len(original)
+        self._sources = [*original.sources, *synthetic.sources]
+        self._targets = [*original.targets, *synthetic.targets]
+        self._lengths = rounded(lengths_of(self._sources)), rounded(lengths_of(self._targets))  # lexsort: last is first
+        self._pool: tuple[int, Ints] = (-1, np.empty(0, np.int64))
+
+    def members(self, step: int) -> Ints:
+        """Give the numbers of a batch's pairs: originals first, then synthetic ones."""
+        number, place = divmod(step, POOL)
+        if self._pool[0] != number:
+            self._pool = number, self._new_pool(number)
+        return self._pool[1][place]
+
+    def _new_pool(self, number: int) -> Ints:
+        begin, end = (round(self._share * self._size * POOL * n) for n in (number, number + 1))
+        total = self._size * POOL
+        originals = self._parts[0].take(number * total - begin, (number + 1) * total - end)
+        synthetics = self._parts[1].take(begin, end) + self._originals
+        chance = np.random.default_rng((self._seed, 2, number))
+        pairs = chance.permutation(np.concatenate([originals, synthetics]))
+        by_length = pairs[np.lexsort([lengths[pairs] for lengths in self._lengths])]
+        return chance.permutation(by_length.reshape(POOL, self._size))
+
+    def __getitem__(self, step: int) -> Batch:
+        chosen = self.members(step)
+        source, mask = padded([self._sources[i] for i in chosen], self._pad)
+        labels, real = padded([self._targets[i] for i in chosen], IGNORED)
+        return Batch(source, mask, labels, int(real.sum()))
+
+
+class _Stream:
+    """The numbers below n in random order, then again in another, without end."""
+
+    def __init__(self, n: int, seed: tuple[int, int]) -> None:
+        self._n, self._seed = n, seed
+
+    def take(self, begin: int, end: int) -> Ints:
+        if begin == end:
+            return np.empty(0, np.int64)
+        first, last = begin // self._n, (end - 1) // self._n
+        orders = [np.random.default_rng((*self._seed, epoch)).permutation(self._n) for epoch in range(first, last + 1)]
+        return np.concatenate(orders)[begin - first * self._n : end - first * self._n]
+
+
+def padded(rows: Sequence[Sequence[int]], fill: int) -> tuple[Ints, Ints]:
+    """Put rows of ids into one array of rounded width; give it and the mask of what is no padding."""
+    lengths = lengths_of(rows)
+    mask = np.arange(rounded(lengths.max(initial=1))) < lengths[:, None]
+    ids = np.full(mask.shape, fill, np.int64)
+    ids[mask] = np.concatenate([np.asarray(row, np.int64) for row in rows])
+    return ids, mask.astype(np.int64)
+
+
+def rounded(lengths: Any) -> Any:
+    """Round a length, or an array of lengths, up to one of few."""
+    place = np.minimum(np.searchsorted(LENGTHS, lengths), len(LENGTHS) - 1)
+    return np.where(lengths <= LENGTHS[-1], LENGTHS[place], -(-lengths // 256) * 256)
+
+
+def lengths_of(rows: Sequence[Sequence[Any]]) -> Ints:
+    """Give the lengths of rows."""
+    return np.fromiter((len(row) for row in rows), np.int64, len(rows))

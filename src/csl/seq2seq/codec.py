@@ -1,0 +1,159 @@
+r"""Between texts and token ids, without loss: what a model writes can be read back as the data has it.
+
+A pretrained tokenizer may lack characters of the data (T5's has no `{`, `}`, `<`, `~`, `\`, `^`), or change them
+(`½` to `1⁄2`). Each such character is *swapped* for one that the tokenizer has and the data does not, before encoding,
+and back after decoding. Spaces stay where they are, and no embedding is added that pretraining has not seen. A new
+model has a tokenizer made from the data: its words, or SentencePiece's pieces.
+"""
+
+import io
+import string
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from csl.errors import InputError
+from csl.seq2seq.config import SCRATCH, TrainConfig
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
+
+MODEL_REMEDY = "name a folder with a Hugging Face seq2seq model, or one of the hub if it can be reached"
+SPECIAL = ["<pad>", "</s>", "<unk>"]  # ids 0, 1 and 2, as in T5
+
+
+class Codec:
+    """A tokenizer, what it swaps, the prefix of inputs and the limits of length."""
+
+    def __init__(
+        self,
+        tokenizer: "PreTrainedTokenizerBase",
+        swaps: dict[str, str] | None = None,
+        *,
+        prefix: str = "",
+        max_source: int = 512,
+        max_target: int = 256,
+    ) -> None:
+        self.tokenizer, self.swaps, self.prefix = tokenizer, dict(swaps or {}), prefix
+        self.max_source, self.max_target = max_source, max_target
+        self._there = str.maketrans(self.swaps)
+        self._back = str.maketrans({new: old for old, new in self.swaps.items()})
+
+    def encode_sources(self, texts: Sequence[str]) -> list[list[int]]:
+        """Give the ids of inputs, with prefix and end, cut to the limit."""
+        return self._encode([self.prefix + text for text in texts], self.max_source)
+
+    def encode_targets(self, texts: Sequence[str]) -> list[list[int]]:
+        """Give the ids of outputs, with end, cut to the limit."""
+        return self._encode(texts, self.max_target)
+
+    def _encode(self, texts: Sequence[str], limit: int) -> list[list[int]]:
+        if not texts:
+            return []
+        swapped = [text.translate(self._there) for text in texts]
+        ids: list[list[int]] = self.tokenizer(swapped, truncation=True, max_length=limit).input_ids
+        return ids
+
+    def decode(self, ids: Sequence[Sequence[int]]) -> list[str]:
+        """Give the texts of ids, words parted by single spaces."""
+        texts = self.tokenizer.batch_decode(ids, skip_special_tokens=True, clean_up_tokenization_spaces=False)
+        return [" ".join(text.translate(self._back).split()) for text in texts]
+
+
+def new_codec(config: TrainConfig, texts: Iterable[str]) -> Codec:
+    """Make the codec of a model for texts, inputs and outputs; refuse texts that it could not write."""
+    texts = list(texts)
+    words = sorted({word for text in texts for word in text.split()})
+    swaps: dict[str, str] = {}
+    if config.model != SCRATCH:
+        tokenizer = load_tokenizer(config.model)
+        swaps = find_swaps(tokenizer, words)
+    elif config.tokenizer == "words":
+        tokenizer = words_tokenizer([config.prefix, *texts])
+    else:
+        tokenizer = sentencepiece_tokenizer([config.prefix, *texts], config.vocabulary)
+    rows = [" ".join(words[i : i + 20]) for i in range(0, len(words), 20)]
+    whole = Codec(tokenizer, swaps, max_target=1_000_000)
+    for row, back in zip(rows, whole.decode(whole.encode_targets(rows)), strict=True):
+        if row != back:
+            wrong = next((a for a, b in zip(row.split(), back.split(), strict=False) if a != b), row)
+            raise InputError(f"the tokenizer of {config.model} cannot write {wrong!r}; replace it in the data")
+    return Codec(tokenizer, swaps, prefix=config.prefix, max_source=config.max_source, max_target=config.max_target)
+
+
+def find_swaps(tokenizer: "PreTrainedTokenizerBase", words: Iterable[str]) -> dict[str, str]:
+    """Find the characters of the words, and of ASCII, that the tokenizer loses, and one to put in place of each."""
+    present = {character for word in words for character in word}
+    lost = [c for c in sorted(present | set(string.printable.strip())) if not _survives(tokenizer, c)]
+    return dict(zip(lost, _spare(tokenizer, present), strict=False)) if lost else {}
+
+
+def _survives(tokenizer: "PreTrainedTokenizerBase", character: str) -> bool:
+    """Tell whether a character comes back, alone and inside a word."""
+    text = f"x {character} x{character}x"
+    ids = tokenizer(text, add_special_tokens=False).input_ids
+    return bool(tokenizer.decode(ids, skip_special_tokens=True, clean_up_tokenization_spaces=False) == text)
+
+
+def _spare(tokenizer: "PreTrainedTokenizerBase", present: set[str]) -> list[str]:
+    """List characters that are tokens of their own and not in the data: signs first, then letters."""
+    single = {token.removeprefix("▁") for token in tokenizer.get_vocab()}
+    found = [c for c in single if len(c) == 1 and not c.isascii() and c.isprintable() and c not in present]
+    found = [c for c in found if _survives(tokenizer, c)]
+    return sorted(found, key=lambda c: (c.isalnum(), c))
+
+
+def words_tokenizer(texts: Iterable[str]) -> "PreTrainedTokenizerBase":
+    """Make a tokenizer with one id a word of the texts."""
+    from tokenizers import Tokenizer, models, pre_tokenizers
+
+    words = sorted({word for text in texts for word in text.split()} - set(SPECIAL))
+    made = Tokenizer(models.WordLevel({word: i for i, word in enumerate([*SPECIAL, *words])}, unk_token="<unk>"))
+    made.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    return _with_end(made)
+
+
+def sentencepiece_tokenizer(texts: Iterable[str], vocabulary: int) -> "PreTrainedTokenizerBase":
+    """Train SentencePiece's unigram model on the texts; the same texts give the same pieces."""
+    import sentencepiece
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+
+    model = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(sorted(set(texts))), model_writer=model, vocab_size=vocabulary, hard_vocab_limit=False,
+        character_coverage=1.0, pad_id=0, eos_id=1, unk_id=2, bos_id=-1, num_threads=1, minloglevel=2,
+        normalization_rule_name="identity", max_sentence_length=1_000_000,
+    )  # fmt: skip
+    trained = sentencepiece.SentencePieceProcessor(model_proto=model.getvalue())
+    pieces = [(trained.id_to_piece(i), trained.get_score(i)) for i in range(len(trained))]
+    made = Tokenizer(models.Unigram(pieces, unk_id=2))
+    made.pre_tokenizer = pre_tokenizers.Metaspace()
+    made.decoder = decoders.Metaspace()
+    return _with_end(made)
+
+
+def _with_end(tokenizer: Any) -> "PreTrainedTokenizerBase":
+    from tokenizers import processors
+    from transformers import PreTrainedTokenizerFast
+
+    tokenizer.post_processor = processors.TemplateProcessing(single="$A </s>", special_tokens=[("</s>", 1)])
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, pad_token="<pad>", eos_token="</s>", unk_token="<unk>",
+        clean_up_tokenization_spaces=False,
+    )  # fmt: skip
+
+
+def load_tokenizer(name: str | Path) -> "PreTrainedTokenizerBase":
+    """Load the tokenizer of a checkpoint, by name or folder."""
+    from transformers import AutoTokenizer
+
+    try:
+        tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(name)
+    except (OSError, ValueError, KeyError) as error:
+        raise InputError(f"no tokenizer found: {first_line(error)}; {MODEL_REMEDY}", name) from error
+    return tokenizer
+
+
+def first_line(error: BaseException) -> str:
+    """Give the first line of a message, which in other libraries may have many."""
+    return (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".:")

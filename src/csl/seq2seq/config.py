@@ -1,0 +1,39 @@
+"""The options of training a sequence-to-sequence model (paper, "T5 Fine-Tuning" under "Hyperparameters")."""
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+SCRATCH = "scratch"
+
+
+class TrainConfig(BaseModel):
+    """Everything, beside the data, that decides the weights."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, protected_namespaces=())
+
+    model: Annotated[str, Field(description="a Hugging Face name or folder; scratch: a new T5")] = SCRATCH
+    prefix: Annotated[str, Field(description="put before every input")] = "semanticparse: "
+    max_source: Annotated[int, Field(ge=1, description="tokens of an input, at most; the rest is cut")] = 512
+    max_target: Annotated[int, Field(ge=1, description="tokens of an output, at most; the rest is cut")] = 256
+    synthetic: Annotated[float, Field(ge=0, le=1, description="share of synthetic pairs in training")] = 0.5
+    steps: Annotated[int, Field(ge=1, description="updates")] = 2000
+    batch_size: Annotated[int, Field(ge=1, description="pairs an update, over all processes")] = 128
+    optimizer: Annotated[Literal["adafactor", "adamw"], Field(description="adafactor or adamw")] = "adamw"
+    learning_rate: Annotated[float, Field(gt=0, description="constant after the warm-up")] = 1e-3
+    warmup: Annotated[int, Field(ge=0, description="steps in which the rate rises from 0")] = 100
+    clip: Annotated[float, Field(gt=0, description="norm of the gradient, at most")] = 1.0
+    precision: Annotated[
+        Literal["auto", "bf16", "fp32"], Field(description="auto: bf16 on a GPU that has it, else fp32")
+    ] = "auto"
+    evaluate_every: Annotated[int, Field(ge=1, description="steps between checkpoints and tests on dev")] = 500
+    seed: Annotated[int, Field(ge=0, description="of new weights, dropout and batches")] = 0
+
+    # of a new model only
+    tokenizer: Annotated[Literal["words", "sentencepiece"], Field(description="words or sentencepiece")] = "words"
+    vocabulary: Annotated[int, Field(ge=10, description="pieces of sentencepiece, at most")] = 8000
+    layers: Annotated[int, Field(ge=1, description="of encoder and decoder each")] = 3
+    heads: Annotated[int, Field(ge=1, description="of attention, of 64 dimensions each")] = 4
+    d_model: Annotated[int, Field(ge=1, description="width of the residual stream")] = 256
+    d_ff: Annotated[int, Field(ge=1, description="width of the feed-forward layers")] = 1024
+    dropout: Annotated[float, Field(ge=0, lt=1, description="of a new or a pretrained model")] = 0.1

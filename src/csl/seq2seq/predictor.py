@@ -1,0 +1,130 @@
+"""Outputs for inputs by a trained model: batched greedy or beam search, k best with log p(y | x)."""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import torch
+
+from csl.data.files import read_lines, write_json
+from csl.errors import InputError
+from csl.seq2seq.batches import lengths_of, padded
+from csl.seq2seq.codec import Codec, load_tokenizer
+from csl.seq2seq.config import TrainConfig
+from csl.seq2seq.network import load_network, save_network
+from csl.seq2seq.update import autocast
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
+CODEC = "codec.json"  # beside the files of the checkpoint
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """An output, and log p(output | input) where it was asked for."""
+
+    text: str
+    log_prob: float | None = None
+
+
+class Seq2Seq:
+    """A trained model: `Seq2Seq.load("run").predict(["jump twice"])`."""
+
+    def __init__(self, network: "PreTrainedModel", codec: Codec, config: TrainConfig, device: torch.device) -> None:
+        self.network, self.codec, self.config, self.device = network, codec, config, device
+
+    @classmethod
+    def load(cls, folder: Path | str, device: str = "auto") -> "Seq2Seq":
+        """Load a model that `csl train` wrote, from its run folder or from the folder `model` in it."""
+        folder = Path(folder)
+        folder = folder / "model" if (folder / "model").is_dir() else folder
+        path = folder / CODEC
+        if not path.exists():
+            raise InputError("holds no model that `csl train` wrote", folder)
+        try:
+            about = json.loads("\n".join(line for _, line in read_lines(path)))
+            config = TrainConfig.model_validate(about["config"])
+            swaps = {str(old): str(new) for old, new in about["swaps"].items()}
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise InputError("damaged file; train the model again", path) from error
+        limits = {"max_source": config.max_source, "max_target": config.max_target}
+        codec = Codec(load_tokenizer(folder), swaps, prefix=config.prefix, **limits)
+        place = choose_device(device)
+        return cls(load_network(folder).to(place), codec, config, place)
+
+    def save(self, folder: Path) -> None:
+        """Write a folder that Hugging Face's classes load too."""
+        save_network(self.network, folder)
+        self.codec.tokenizer.save_pretrained(folder)
+        write_json(folder / CODEC, {"config": self.config.model_dump(), "swaps": self.codec.swaps})
+
+    def predict(
+        self,
+        inputs: Sequence[str],
+        *,
+        beams: int = 1,
+        k: int = 1,
+        scores: bool = False,
+        batch_size: int = 128,
+        progress: Callable[[int], None] = lambda done: None,
+    ) -> list[list[Prediction]]:
+        """Give the k best outputs of each input, best first; greedily with one beam. `progress` hears the number done.
+
+        Inputs are sorted by length, the longest first, so that memory runs out at once or never.
+        """
+        if k > beams:
+            raise InputError(f"{k} outputs need as many beams, not {beams}")
+        ids = self.codec.encode_sources(inputs)
+        order = (-lengths_of(ids)).argsort(kind="stable")
+        found: list[list[Prediction]] = [[] for _ in ids]
+        self.network.eval()
+        for begin in range(0, len(order), batch_size):
+            chosen = order[begin : begin + batch_size]
+            with torch.inference_mode(), autocast(self.config, self.device):
+                for i, outputs in zip(chosen, self._batch([ids[i] for i in chosen], beams, k, scores), strict=True):
+                    found[i] = outputs
+            progress(min(begin + batch_size, len(order)))
+        return found
+
+    def _batch(self, ids: list[list[int]], beams: int, k: int, scores: bool) -> list[list[Prediction]]:
+        source, mask = (
+            torch.from_numpy(a).to(self.device) for a in padded(ids, self.codec.tokenizer.pad_token_id or 0)
+        )
+        written = self.network.generate(
+            input_ids=source, attention_mask=mask, max_new_tokens=self.codec.max_target, num_beams=beams,
+            num_return_sequences=k, do_sample=False, early_stopping=beams > 1,
+        )  # fmt: skip
+        texts = self.codec.decode(written.tolist())
+        log_probs: Sequence[float | None] = [None] * len(texts)
+        if scores:
+            log_probs = self._log_probs(source.repeat_interleave(k, 0), mask.repeat_interleave(k, 0), written)
+        made = [Prediction(text, log_prob) for text, log_prob in zip(texts, log_probs, strict=True)]
+        return [made[i : i + k] for i in range(0, len(made), k)]
+
+    def _log_probs(self, source: torch.Tensor, mask: torch.Tensor, written: torch.Tensor) -> list[float]:
+        """Score what was written: its first column is the start symbol, and what follows the end is padding."""
+        labels = written[:, 1:]
+        ends = (labels == self.network.config.eos_token_id).long().cumsum(1)
+        real = (ends == 0) | ((ends == 1) & (labels == self.network.config.eos_token_id))
+        logits = self.network(input_ids=source, attention_mask=mask, decoder_input_ids=written[:, :-1]).logits
+        each = logits.float().log_softmax(-1).gather(-1, labels[..., None])[..., 0]
+        return [float(value) for value in (each * real).sum(1).tolist()]
+
+
+def choose_device(name: str) -> torch.device:
+    """Find a device by name; auto: a GPU if there is one."""
+    if name == "auto":
+        name = "cuda" if torch.cuda.is_available() else "cpu"
+    try:
+        return torch.zeros((), device=name).device
+    except (RuntimeError, AssertionError) as error:
+        raise InputError(f"no device {name!r} here; try --device cpu") from error
+
+
+def use_threads(number: int | None) -> None:
+    """Let torch use so many threads on the CPU; none: as many as it likes."""
+    if number is not None:
+        torch.set_num_threads(number)

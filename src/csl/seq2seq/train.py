@@ -1,0 +1,267 @@
+"""Training on original and synthetic pairs, in a run folder (paper, "Data Augmentation" and "T5 Fine-Tuning").
+
+train.json               the options, sizes, and how it ended
+metrics.jsonl            one line every `LOG` steps and at every test on dev
+model/                   the best weights on dev, or the last ones without dev; Hugging Face's classes load it
+checkpoint.safetensors   where an unfinished training stands, and best.safetensors its best weights; both go at the end
+
+A training that is stopped goes on with the same batches and the same dropout: both are functions of seed and step.
+"""
+
+import hashlib
+import json
+import math
+import shutil
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from csl import __version__
+from csl.data import Example
+from csl.data.files import make_folder, read_lines, write_json, write_text
+from csl.data.score import same
+from csl.errors import CslError, InputError
+from csl.seq2seq import checkpoint
+from csl.seq2seq.batches import Batches, Encoded, lengths_of
+from csl.seq2seq.codec import Codec, new_codec
+from csl.seq2seq.config import TrainConfig
+from csl.seq2seq.network import new_network
+from csl.seq2seq.predictor import Seq2Seq
+from csl.seq2seq.update import Updater, own_stream
+
+if TYPE_CHECKING:
+    from accelerate import Accelerator
+
+LOG = 50  # steps between lines of metrics
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What is known after a step: the mean loss of the last steps, and the accuracy on dev if it was tested."""
+
+    step: int
+    loss: float
+    steps_per_second: float
+    dev: float | None = None
+
+
+def train(
+    folder: Path | str,
+    examples: Sequence[Example],
+    config: TrainConfig,
+    *,
+    synthetic: Sequence[Example] = (),
+    dev: Sequence[Example] = (),
+    device: str = "auto",
+    resume: bool = True,
+    tensorboard: bool = False,
+    about: dict[str, object] | None = None,
+    say: Callable[[str], None] = lambda line: None,
+    progress: Callable[[Progress], None] = lambda report: None,
+) -> Seq2Seq:
+    """Train a model into a run folder, or load it if it is there already.
+
+    A folder that holds the same training is continued (unless `resume` is off), one that holds another is refused.
+    `say` hears what is found out about the data, `progress` every line of metrics.
+    """
+    from accelerate import Accelerator
+
+    if not examples and not synthetic:
+        raise InputError("no examples to train on")
+    accelerator = Accelerator(cpu=device == "cpu")
+    say = say if accelerator.is_main_process else lambda line: None
+    progress = progress if accelerator.is_main_process else lambda report: None
+    if config.batch_size < accelerator.num_processes:
+        raise InputError(
+            f"batch_size {config.batch_size} is less than one pair for each of {accelerator.num_processes} processes"
+        )
+    run = _Run(Path(folder), config, _fingerprint(config, examples, synthetic, dev), accelerator, tensorboard)
+    if not run.open(resume, about or {}, say):
+        return Seq2Seq.load(run.folder, device)
+    codec = new_codec(config, (text for e in (*examples, *synthetic) for text in (e.source_text, e.target_text)))
+    if codec.swaps:
+        say(f"swapped, as the tokenizer lacks them: {' '.join(codec.swaps)}")
+    original, made = (_encode(codec, *part, say) for part in ((examples, "original"), (synthetic, "synthetic")))
+    batches = Batches(
+        original, made, config.synthetic, config.batch_size, config.seed, codec.tokenizer.pad_token_id or 0
+    )
+    network = new_network(config, len(codec.tokenizer))
+    say(f"{config.model}: {sum(p.numel() for p in network.parameters()):,} parameters on {accelerator.device.type}")
+    model = Seq2Seq(network, codec, config, accelerator.device)
+    with own_stream(accelerator.device):
+        run.fit(model, batches, dev, say, progress)
+    return model
+
+
+def _encode(codec: Codec, examples: Sequence[Example], name: str, say: Callable[[str], None]) -> Encoded:
+    sources = codec.encode_sources([e.source_text for e in examples])
+    targets = codec.encode_targets([e.target_text for e in examples])
+    for side, ids, limit in (("inputs", sources, codec.max_source), ("outputs", targets, codec.max_target)):
+        if full := int((lengths_of(ids) >= limit).sum()):
+            say(f"{full:,} {name} {side} reach the limit of {limit} tokens and may be cut: see max_source, max_target")
+    return Encoded(sources, targets)
+
+
+def _fingerprint(config: TrainConfig, *parts: Iterable[Example]) -> str:
+    """Hash all that the weights depend on."""
+    digest = hashlib.sha256(config.model_dump_json().encode())
+    for number, examples in enumerate(parts):
+        for e in examples:
+            digest.update(f"{number} {e.source_text}\t{e.target_text}\n".encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()
+
+
+class _Run:
+    """A training and its folder; with several processes all compute, and the main one writes."""
+
+    def __init__(
+        self, folder: Path, config: TrainConfig, mark: str, accelerator: "Accelerator", tensorboard: bool
+    ) -> None:
+        self.folder, self._config, self._mark, self._accelerator = folder, config, mark, accelerator
+        self._main = accelerator.is_main_process
+        self._checkpoint, self._best = folder / "checkpoint.safetensors", folder / "best.safetensors"
+        self._metrics: list[str] = []
+        self._best_dev: tuple[float, int] | None = None  # accuracy, step
+        self._board = _board(folder / "tensorboard") if tensorboard and self._main else None
+
+    def open(self, resume: bool, about: dict[str, object], say: Callable[[str], None]) -> bool:
+        """Make the folder ready; false if it holds the finished model of this run."""
+        make_folder(self.folder)
+        path = self.folder / "train.json"
+        if resume and path.exists():
+            self._check_same(path)
+            if (self.folder / "model").is_dir():
+                say(f"{self.folder} holds this model already; --no-resume trains it anew")
+                return False
+        elif self._main:
+            for old in ("metrics.jsonl", self._checkpoint.name, self._best.name):
+                (self.folder / old).unlink(missing_ok=True)
+            shutil.rmtree(self.folder / "model", ignore_errors=True)
+        if self._main:
+            self._about = {"csl": __version__, "fingerprint": self._mark, "train": self._config.model_dump(), **about}
+            write_json(path, self._about)
+        self._accelerator.wait_for_everyone()
+        return True
+
+    def _check_same(self, path: Path) -> None:
+        """Refuse a folder that holds another training, and say what differs."""
+        try:
+            found = json.loads("\n".join(line for _, line in read_lines(path)))
+            old, mark = dict(found["train"]), found["fingerprint"]
+        except (ValueError, KeyError, TypeError) as error:
+            raise InputError("not the config of a training; name another folder with --out", path) from error
+        if mark != self._mark:
+            new = self._config.model_dump()
+            other = [f"{key} = {old.get(key)}" for key in new if old.get(key) != new[key]] or ["other data"]
+            raise InputError(f"holds another training ({', '.join(other)}); name another, or --no-resume", self.folder)
+
+    def fit(
+        self, model: Seq2Seq, batches: Batches, dev: Sequence[Example],
+        say: Callable[[str], None], progress: Callable[[Progress], None],
+    ) -> None:  # fmt: skip
+        """Update to the last step, then leave the best weights in the network and in the folder."""
+        config = self._config
+        update = Updater(model.network, config, self._accelerator)
+        start = self._load(model, update)
+        if start:
+            say(f"going on after step {start:,}")
+        last, clock = start, time.perf_counter()
+        model.network.train()
+        for step in range(start, config.steps):
+            update(batches[step], step)
+            done = step + 1
+            tested = done % config.evaluate_every == 0 or done == config.steps
+            if not tested and done % LOG:
+                continue
+            loss = update.take_loss(done - last)
+            if math.isnan(loss):
+                raise CslError(f"the loss is not a number after step {done:,}; lower learning_rate or raise warmup")
+            speed = (done - last) / (time.perf_counter() - clock)
+            accuracy = self._test(model, dev) if tested and dev else None
+            report = Progress(done, round(loss, 6), round(speed, 2), accuracy)
+            self._log(report)
+            progress(report)
+            if tested:
+                self._save(model, update, report)
+                model.network.train()
+            last, clock = done, time.perf_counter()
+        self._finish(model)
+
+    def _test(self, model: Seq2Seq, dev: Sequence[Example]) -> float:
+        """Predict the inputs of dev, each process its share, and give the accuracy."""
+        from accelerate.utils import gather_object
+
+        own = dev[self._accelerator.process_index :: self._accelerator.num_processes]
+        written = model.predict([e.source_text for e in own])
+        right = [same(p[0].text, e.target_text) for p, e in zip(written, own, strict=True)]
+        return sum(gather_object(right)) / len(dev)
+
+    def _log(self, report: Progress) -> None:
+        values = {key: value for key, value in asdict(report).items() if value is not None}
+        self._metrics.append(json.dumps(values))
+        if self._main:
+            write_text(self.folder / "metrics.jsonl", "\n".join(self._metrics) + "\n")
+        if self._board:
+            for key, value in values.items():
+                self._board.add_scalar(key, value, report.step)
+            self._board.flush()
+
+    def _save(self, model: Seq2Seq, update: Updater, report: Progress) -> None:
+        better = report.dev is not None and (self._best_dev is None or report.dev > self._best_dev[0])
+        if better and report.dev is not None:
+            self._best_dev = report.dev, report.step
+        if self._main and report.step < self._config.steps:
+            weights = checkpoint.weights_of(model.network)
+            if better:
+                checkpoint.save_tensors(self._best, weights, {"step": report.step})
+            state, numbers = checkpoint.optimizer_state(update.optimizer)
+            about = {
+                "step": report.step,
+                "best": self._best_dev,
+                "numbers": numbers,
+                "metrics": self._metrics,
+                "fingerprint": self._mark,
+            }
+            tensors = {f"w/{name}": t for name, t in weights.items()} | {f"o/{name}": t for name, t in state.items()}
+            checkpoint.save_tensors(self._checkpoint, tensors, about)
+
+    def _load(self, model: Seq2Seq, update: Updater) -> int:
+        """Put the state of the last checkpoint back; give its step."""
+        if not self._checkpoint.exists():
+            return 0
+        tensors, about = checkpoint.load_tensors(self._checkpoint)
+        parts: dict[str, checkpoint.Weights] = {"w": {}, "o": {}}
+        for key, tensor in tensors.items():
+            kind, _, name = key.partition("/")
+            parts[kind][name] = tensor
+        checkpoint.set_weights(model.network, parts["w"])
+        checkpoint.set_optimizer_state(update.optimizer, parts["o"], about["numbers"])
+        self._best_dev = tuple(about["best"]) if about["best"] else None
+        self._metrics = list(about["metrics"])
+        return int(about["step"])
+
+    def _finish(self, model: Seq2Seq) -> None:
+        """Keep the best weights, as the model of the folder."""
+        best = self._best_dev
+        if best and best[1] < self._config.steps:
+            checkpoint.set_weights(model.network, checkpoint.load_tensors(self._best)[0])
+        if self._main:
+            partial = self.folder / ".model.partial"
+            shutil.rmtree(partial, ignore_errors=True)
+            model.save(partial)
+            partial.rename(self.folder / "model")
+            result = {"step": best[1] if best else self._config.steps, "dev": best[0] if best else None}
+            write_json(self.folder / "train.json", {**self._about, "result": result})
+            self._checkpoint.unlink(missing_ok=True)
+            self._best.unlink(missing_ok=True)
+        self._accelerator.wait_for_everyone()
+
+
+def _board(folder: Path) -> Any:
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError as error:
+        raise InputError("--tensorboard needs the package tensorboard: pip install tensorboard") from error
+    return SummaryWriter(str(folder))

@@ -1,0 +1,131 @@
+"""One update of the weights from a batch, without waiting for the device.
+
+On one GPU the whole update (forward, backward, clipping and, with AdamW, the step) is captured as a CUDA graph the
+second time that a shape of batch comes up, and replayed from then on: a small model otherwise spends most of its time
+launching kernels. On several GPUs, and on the CPU, the same code runs as it is written.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from csl.seq2seq.batches import Batch
+from csl.seq2seq.config import TrainConfig
+
+if TYPE_CHECKING:
+    from accelerate import Accelerator
+    from transformers import PreTrainedModel
+
+Tensors = list[torch.Tensor]  # source, mask and labels of a batch
+
+
+def new_optimizer(network: torch.nn.Module, config: TrainConfig, device: torch.device) -> torch.optim.Optimizer:
+    """Make the optimizer of a config; its rate is set at every step."""
+    if config.optimizer == "adafactor":
+        from transformers import Adafactor
+
+        return Adafactor(network.parameters(), lr=config.learning_rate, scale_parameter=False, relative_step=False)
+    if device.type != "cuda":
+        return torch.optim.AdamW(network.parameters(), lr=config.learning_rate, weight_decay=0.0)
+    rate = torch.tensor(config.learning_rate, device=device)  # a tensor, so that a captured step reads the rate of now
+    return torch.optim.AdamW(network.parameters(), lr=rate, weight_decay=0.0, fused=True, capturable=True)
+
+
+@contextmanager
+def autocast(config: TrainConfig, device: torch.device, *, cache: bool = True) -> Iterator[None]:
+    """Compute in bf16 where the config and the device want it. Never in fp16: T5 overflows there."""
+    bf16 = config.precision == "bf16" or (
+        config.precision == "auto" and device.type == "cuda" and torch.cuda.is_bf16_supported(including_emulation=False)
+    )
+    with torch.autocast(device.type, torch.bfloat16, enabled=bf16, cache_enabled=cache):
+        yield
+
+
+@contextmanager
+def own_stream(device: torch.device) -> Iterator[None]:
+    """Work on a stream that can be captured; nothing to do without a GPU."""
+    if device.type != "cuda":
+        yield
+        return
+    stream = torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
+    stream.wait_stream(torch.cuda.current_stream(device))
+    with torch.cuda.stream(stream):
+        yield
+    torch.cuda.synchronize(device)
+
+
+class Updater:
+    """Updates a network, in `own_stream`, and sums the losses of batches on the device."""
+
+    def __init__(self, network: "PreTrainedModel", config: TrainConfig, accelerator: "Accelerator") -> None:
+        self.device = accelerator.device
+        self._config, self._accelerator = config, accelerator
+        self.network: torch.nn.Module = accelerator.prepare_model(network)
+        self.optimizer = new_optimizer(self.network, config, self.device)
+        self._loss = torch.zeros((), device=self.device)
+        for parameter in self.network.parameters():
+            parameter.grad = torch.zeros_like(parameter)  # in one place for good, as captured graphs need it
+        self._graphs: dict[tuple[torch.Size, ...], tuple[Any, Tensors]] = {}
+        self._seen: set[tuple[torch.Size, ...]] = set()
+        self._capturing = self.device.type == "cuda" and accelerator.num_processes == 1
+
+    def __call__(self, batch: Batch, step: int) -> None:
+        """Update the weights; the first step is 0."""
+        workers, own = self._accelerator.num_processes, self._accelerator.process_index
+        share = batch.part(own, workers)
+        # the mean over the batch's tokens is the mean over the processes of this process's mean, weighted
+        weight = (share.labels >= 0).sum() * workers / batch.tokens
+        rate = self._config.learning_rate * min(1.0, (step + 1) / (self._config.warmup + 1))
+        for group in self.optimizer.param_groups:
+            if isinstance(group["lr"], torch.Tensor):
+                group["lr"].fill_(rate)
+            else:
+                group["lr"] = rate
+        torch.manual_seed(self._config.seed * 1_000_003 + step * workers + own)  # dropout depends on nothing else
+        tensors = [torch.from_numpy(array) for array in (share.source, share.mask, share.labels)]
+        if self._capturing:
+            self._on_graph(tensors)
+        else:
+            self._update([tensor.to(self.device) for tensor in tensors], float(weight))
+
+    def take_loss(self, steps: int) -> float:
+        """Give the mean loss of the last steps, over all processes; waits for the device."""
+        mean = self._accelerator.reduce(self._loss / steps, "mean").item()
+        self._loss.zero_()
+        return float(mean)
+
+    def _update(self, tensors: Tensors, weight: float = 1.0) -> None:
+        self._backward(tensors, weight)
+        self.optimizer.step()
+
+    def _backward(self, tensors: Tensors, weight: float = 1.0) -> None:
+        source, mask, labels = tensors
+        self.optimizer.zero_grad(set_to_none=False)
+        with autocast(self._config, self.device, cache=not self._capturing):
+            loss = self.network(input_ids=source, attention_mask=mask, labels=labels, use_cache=False).loss * weight
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(self.network.parameters(), self._config.clip)
+        self._loss += loss.detach()
+
+    def _on_graph(self, tensors: Tensors) -> None:
+        shape = tuple(tensor.shape for tensor in tensors)
+        whole = self._config.optimizer == "adamw"  # Adafactor's step counts in Python, and is left out of the graph
+        pinned = [tensor.pin_memory() for tensor in tensors]
+        if shape not in self._seen:  # the first time as it is: libraries set themselves up, the optimizer its state
+            self._seen.add(shape)
+            self._update([tensor.to(self.device, non_blocking=True) for tensor in pinned])
+            return
+        if shape not in self._graphs:
+            inputs = [tensor.to(self.device) for tensor in tensors]
+            graph, pool = torch.cuda.CUDAGraph(), next((g.pool() for g, _ in self._graphs.values()), None)
+            with torch.cuda.graph(graph, pool=pool, stream=torch.cuda.current_stream()):
+                (self._update if whole else self._backward)(inputs)
+            self._graphs[shape] = graph, inputs
+        graph, inputs = self._graphs[shape]
+        for old, new in zip(inputs, pinned, strict=True):
+            old.copy_(new, non_blocking=True)
+        graph.replay()
+        if not whole:
+            self.optimizer.step()
