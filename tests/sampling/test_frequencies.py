@@ -80,6 +80,16 @@ def test_the_depth_bias_is_added_to_rules_with_many_nonterminals(above: int, cfg
     assert chi_square_excess(observed, expected("GRAMMAR", cfg, (1, 3))) > 100
 
 
+@both
+@pytest.mark.parametrize("least", [1, 2])
+def test_even_depths_draw_the_number_of_levels_first(least: int, cfg: OutputCfg | None) -> None:
+    observed = drawn("CHAIN", cfg, depths="even", min_depth=least, max_depth=5)
+    levels = range(least, 6)
+    p = {z: share / len(levels) for d in levels for z, share in expected("CHAIN", cfg, (d, d)).items()}
+    assert chi_square_excess(observed, p) < FIVE_SIGMA
+    assert chi_square_excess(observed, expected("CHAIN", cfg, (least, 5))) > 100
+
+
 def test_derivations_with_several_typings_are_counted_once() -> None:
     trees = [tree for tree in derivations(GRAMMAR, 3) if CFG.accepts(tree.example.target)]
     counts = [typing_count(tree, CFG) for tree in trees]

@@ -98,6 +98,7 @@ def source_licence(run: Path) -> str | None:
 def describe(config: SampleConfig) -> str:
     """Say in a few words how samples are drawn."""
     extra = f", temperature {config.temperature:g}" if config.strategy == "tempered" else ""
+    extra += ", each depth alike" if config.depths == "even" else ""
     extra += f", depth bias {config.depth_bias:g}" if config.depth_bias else ""
     kept = " unique" * config.unique + " new" * config.new
     return (

@@ -168,16 +168,18 @@ def _pick_deep(tables, first, last, d, weights, generator):
 
 
 @njit(cache=True, nogil=True)
-def _start(tables, depth, least, weights, generator):
-    """Draw the mode, the levels and the kind of the top."""
+def _start(tables, depth, least, even, weights, generator):
+    """Draw the mode, the levels and the kind of the top; `even`: each number of levels is as likely as any other."""
     mode, d = WITHIN, depth
-    if least > 1:
+    if least > 1 or even:
         mode = EXACT
         for i in range(least, depth + 1):
             weights[i - least] = 0.0
             for q in range(len(tables.goal)):
                 if tables.goal[q]:
                     weights[i - least] += tables.reach[EXACT, i, 0, q]
+            if even and weights[i - least] > 0:
+                weights[i - least] = 1.0
         d = least + _pick(weights, depth + 1 - least, generator)
     for q in range(len(tables.goal)):
         weights[q] = tables.reach[mode, d, 0, q] if tables.goal[q] else 0.0
@@ -185,10 +187,10 @@ def _start(tables, depth, least, weights, generator):
 
 
 @njit(cache=True, nogil=True)
-def draw(tables, depth, least, seed, start, count):
+def draw(tables, depth, least, even, seed, start, count):
     """Draw derivations number start … start + count − 1 from p(z | valid, least ≤ levels ≤ depth).
 
-    Returns their rules in preorder, end to end, and the offsets.
+    With `even` the number of levels is drawn first, each alike, and then from p(z | valid, levels). Returns their rules in preorder, end to end, and the offsets.
     """
     offsets = np.zeros(count + 1, np.int64)
     out = np.empty(max(1024, 8 * count), np.int32)
@@ -200,7 +202,7 @@ def draw(tables, depth, least, seed, start, count):
     size = 0
     for i in range(count):
         generator = start_generator(seed, start + i)
-        mode, d, kind = _start(tables, depth, least, weights, generator)
+        mode, d, kind = _start(tables, depth, least, even, weights, generator)
         stack[0, 0], stack[0, 1], stack[0, 2], stack[0, 3] = 0, kind, mode, d
         top = 1
         while top > 0:

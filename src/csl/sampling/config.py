@@ -26,6 +26,9 @@ class SampleConfig(BaseModel):
 
     strategy: Annotated[Strategy, Field(description="model, tempered, uniform or coverage")] = "model"
     temperature: Annotated[float, Field(gt=0, description="of strategy tempered; inf: all rules alike")] = 1.0
+    depths: Annotated[
+        Literal["model", "even"], Field(description="as in the model, or even: each number of levels equally often")
+    ] = "model"
     depth_bias: Annotated[float, Field(ge=0, le=100, description="δ, added to θ of rules with many nonterminals")] = 0.0
     bias_above: Annotated[int, Field(ge=0, description="rules with more nonterminals than this get δ")] = 1
     max_depth: Annotated[int, Field(ge=1, le=200, description="levels of a derivation, at most")] = 20
@@ -40,7 +43,7 @@ class SampleConfig(BaseModel):
 
 PRESETS = {
     "scan": SampleConfig(max_depth=5),
-    "cogs": SampleConfig(depth_bias=6.0),
+    "cogs": SampleConfig(depths="even"),
     "geoquery": SampleConfig(),
     "smcalflow": SampleConfig(max_depth=10),
 }

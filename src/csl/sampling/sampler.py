@@ -93,7 +93,9 @@ class Sampler:
             raise InputError(
                 f"no valid derivation has between {config.min_depth} and {config.max_depth} levels; change the depths"
             )
-        return lambda start: draw(tables, config.max_depth, config.min_depth, config.seed, start, CHUNK)
+        return lambda start: draw(
+            tables, config.max_depth, config.min_depth, config.depths == "even", config.seed, start, CHUNK
+        )
 
     def _local(self, grammar: Grammar, output_cfg: OutputCfg | None) -> Draw:
         config, local = self.config, build_local(grammar, output_cfg)

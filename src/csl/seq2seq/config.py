@@ -20,7 +20,10 @@ class TrainConfig(BaseModel):
     steps: Annotated[int, Field(ge=1, description="updates")] = 2000
     batch_size: Annotated[int, Field(ge=1, description="pairs an update, over all processes")] = 128
     optimizer: Annotated[Literal["adafactor", "adamw"], Field(description="adafactor or adamw")] = "adamw"
-    learning_rate: Annotated[float, Field(gt=0, description="constant after the warm-up")] = 1e-3
+    learning_rate: Annotated[float, Field(gt=0, description="reached after the warm-up")] = 1e-3
+    schedule: Annotated[
+        Literal["constant", "linear"], Field(description="of the rate: constant, or linear to 0 at the last step")
+    ] = "constant"
     warmup: Annotated[int, Field(ge=0, description="steps in which the rate rises from 0")] = 100
     clip: Annotated[float, Field(gt=0, description="norm of the gradient, at most")] = 1.0
     precision: Annotated[

@@ -33,6 +33,18 @@ def new_optimizer(network: torch.nn.Module, config: TrainConfig, device: torch.d
     return torch.optim.AdamW(network.parameters(), lr=rate, weight_decay=0.0, fused=True, capturable=True)
 
 
+def set_rate(optimizer: torch.optim.Optimizer, config: TrainConfig, step: int) -> None:
+    """Set the learning rate of a step, the first of which is 0."""
+    rate = config.learning_rate * min(1.0, (step + 1) / (config.warmup + 1))
+    if config.schedule == "linear":
+        rate *= 1 - step / config.steps
+    for group in optimizer.param_groups:
+        if isinstance(group["lr"], torch.Tensor):
+            group["lr"].fill_(rate)
+        else:
+            group["lr"] = rate
+
+
 @contextmanager
 def autocast(config: TrainConfig, device: torch.device, *, cache: bool = True) -> Iterator[None]:
     """Compute in bf16 where the config and the device want it. Never in fp16: T5 overflows there."""
@@ -77,12 +89,7 @@ class Updater:
         share = batch.part(own, workers)
         # the mean over the batch's tokens is the mean over the processes of this process's mean, weighted
         weight = (share.labels >= 0).sum() * workers / batch.tokens
-        rate = self._config.learning_rate * min(1.0, (step + 1) / (self._config.warmup + 1))
-        for group in self.optimizer.param_groups:
-            if isinstance(group["lr"], torch.Tensor):
-                group["lr"].fill_(rate)
-            else:
-                group["lr"] = rate
+        set_rate(self.optimizer, self._config, step)
         torch.manual_seed(self._config.seed * 1_000_003 + step * workers + own)  # dropout depends on nothing else
         tensors = [torch.from_numpy(array) for array in (share.source, share.mask, share.labels)]
         if self._capturing:
