@@ -190,7 +190,8 @@ def _start(tables, depth, least, even, weights, generator):
 def draw(tables, depth, least, even, seed, start, count):
     """Draw derivations number start … start + count − 1 from p(z | valid, least ≤ levels ≤ depth).
 
-    With `even` the number of levels is drawn first, each alike, and then from p(z | valid, levels). Returns their rules in preorder, end to end, and the offsets.
+    With `even` the number of levels is drawn first, each alike, and then from p(z | valid, levels). Returns their rules
+    in preorder, end to end, and the offsets.
     """
     offsets = np.zeros(count + 1, np.int64)
     out = np.empty(max(1024, 8 * count), np.int32)
