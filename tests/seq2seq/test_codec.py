@@ -1,0 +1,219 @@
+"""Texts survive the way to token ids and back, whatever signs a tokenizer lacks, or are refused."""
+
+import string
+from collections.abc import Iterable
+from pathlib import Path
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from transformers import PreTrainedTokenizerBase
+
+from csl.errors import InputError
+from csl.seq2seq.codec import Codec, find_swaps, load_tokenizer, new_codec, sentencepiece_tokenizer, words_tokenizer
+from csl.seq2seq.config import TrainConfig
+
+from .conftest import LACKING, PAIRS, SPARE, make_pretrained
+
+ASCII = string.printable.strip()
+PROGRAMS = [
+    "( Yield :output ( Execute :intention ( refer ( ^(Dynamic) roleConstraint ( Path.apply \"place\" ) ) ) ) )",
+    "lambda $0 e ( and ( < ( size:i $0 ) ~ ) { x | x \\in A } )",
+    "a{b}c <~> \\^ {{}} .(){}<> costs ½ …",
+]  # fmt: skip
+WORDS = sorted({word for text in PROGRAMS for word in text.split()})
+lists_of_words = st.lists(st.text(ASCII, min_size=1, max_size=6), min_size=1, max_size=8)
+
+
+def round_trip(codec: Codec, texts: Iterable[str]) -> list[str]:
+    return codec.decode(codec.encode_targets(list(texts)))
+
+
+@pytest.fixture(scope="module")
+def tokenizer(pretrained: Path) -> PreTrainedTokenizerBase:
+    return load_tokenizer(pretrained)
+
+
+@pytest.fixture(scope="module")
+def codec(pretrained: Path) -> Codec:
+    return new_codec(TrainConfig(model=str(pretrained), max_target=1000), PROGRAMS)
+
+
+# pretrained
+
+
+def test_the_tokenizer_of_these_tests_does_lack_signs(tokenizer: PreTrainedTokenizerBase) -> None:
+    plain = Codec(tokenizer)
+    assert round_trip(plain, ["a{b", "f ( x )", "½"]) == ["ab", "f ( x )", "1⁄2".replace("⁄", "")]
+
+
+def test_only_what_is_lost_is_swapped_for_what_the_data_has_not(codec: Codec) -> None:
+    assert set(codec.swaps) == {*LACKING, "½", "…"}
+    assert len(set(codec.swaps.values())) == len(codec.swaps)
+    assert set(codec.swaps.values()) <= set(SPARE)
+
+
+@given(st.lists(st.sampled_from(WORDS), min_size=1, max_size=30).map(" ".join))
+def test_texts_of_the_words_of_the_data_come_back(codec: Codec, text: str) -> None:
+    assert round_trip(codec, [text]) == [text]
+
+
+@given(lists_of_words.map(" ".join))
+def test_so_does_all_of_ascii(codec: Codec, text: str) -> None:
+    assert round_trip(codec, [text]) == [text]
+
+
+@given(st.lists(st.text(f"ab(){LACKING}½ßé×ł¿", min_size=1, max_size=5), min_size=1, max_size=6))
+def test_any_data_come_back_also_with_characters_that_could_be_spared(
+    tokenizer: PreTrainedTokenizerBase, words: list[str]
+) -> None:
+    codec = Codec(tokenizer, find_swaps(tokenizer, words))
+    assert round_trip(codec, [" ".join(words)]) == [" ".join(words)]
+
+
+def test_every_token_of_a_swapped_text_is_known(codec: Codec) -> None:
+    ids = codec.encode_targets([*PROGRAMS, ASCII])
+    assert codec.tokenizer.unk_token_id not in {i for row in ids for i in row}
+
+
+def test_a_tokenizer_that_lacks_nothing_swaps_nothing(tmp_path: Path) -> None:
+    tokenizer = load_tokenizer(make_pretrained(tmp_path, LACKING + SPARE))
+    assert find_swaps(tokenizer, ["f(x)", "{a}"]) == {}
+
+
+@pytest.mark.parametrize("word", ["a{b}", "½", "x\N{COMBINING ACUTE ACCENT}"])
+def test_a_word_that_cannot_be_written_is_named(tmp_path: Path, word: str) -> None:
+    config = TrainConfig(model=str(make_pretrained(tmp_path, "")))
+    with pytest.raises(InputError, match=r"cannot write '.+'; replace it in the data") as caught:
+        new_codec(config, ["f ( x )", f"g ( {word} )"])
+    assert repr(word) in str(caught.value)
+
+
+@pytest.mark.xfail(strict=True, reason="the whole row is named")
+def test_the_last_word_of_the_data_is_named_alone(tmp_path: Path) -> None:
+    config = TrainConfig(model=str(make_pretrained(tmp_path, "")))
+    with pytest.raises(InputError, match=r"cannot write '\{'"):
+        new_codec(config, ["a b c {"])
+
+
+@pytest.mark.xfail(strict=True, reason="in the order of code points")
+@pytest.mark.parametrize("word", ["a}b", "½"])
+def test_characters_of_the_data_come_before_others(tmp_path: Path, word: str) -> None:
+    codec = new_codec(TrainConfig(model=str(make_pretrained(tmp_path, "§"))), ["f ( x )", word])
+    assert round_trip(codec, [word]) == [word]
+
+
+def test_a_name_that_holds_no_model_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"no tokenizer found.*name a folder") as caught:
+        new_codec(TrainConfig(model=str(tmp_path / "nothing")), ["a"])
+    assert "\n" not in str(caught.value)
+
+
+# made from the data
+
+
+@pytest.mark.parametrize("kind", ["words", "sentencepiece"])
+def test_new_tokenizers_write_their_data(kind: str) -> None:
+    texts = [*PROGRAMS, *(text for pair in PAIRS for text in (pair.source_text, pair.target_text))]
+    codec = new_codec(TrainConfig(tokenizer=kind, max_target=1000), texts)
+    assert codec.swaps == {}
+    assert round_trip(codec, texts) == texts
+    ids = [i for row in codec.encode_targets(texts) + codec.encode_sources(texts) for i in row]
+    assert codec.tokenizer.unk_token_id not in ids
+    assert 0 <= min(ids) <= max(ids) < len(codec.tokenizer)
+
+
+@given(lists_of_words, st.randoms(use_true_random=False))
+def test_words_come_back_in_any_order(words: list[str], chance: Random) -> None:
+    codec = Codec(words_tokenizer([" ".join(words)]))
+    other = chance.sample(words, len(words))
+    if not any(special in word for word in words for special in ("<pad>", "</s>", "<unk>")):
+        assert round_trip(codec, [" ".join(other)]) == [" ".join(other)]
+
+
+@given(st.lists(st.sampled_from(WORDS), min_size=1, max_size=20).map(" ".join))
+def test_pieces_write_texts_that_they_were_not_trained_on(pieces: Codec, text: str) -> None:
+    assert round_trip(pieces, [text]) == [text]
+
+
+@pytest.fixture(scope="module")
+def pieces() -> Codec:
+    return Codec(sentencepiece_tokenizer(PROGRAMS, 100))
+
+
+def test_each_word_is_one_token() -> None:
+    codec = Codec(words_tokenizer(["walk twice", "walk WALK"]))
+    assert [len(row) for row in codec.encode_targets(["walk", "walk twice WALK"])] == [2, 4]  # and the end
+
+
+def test_pieces_are_shared_by_words_and_no_more_than_asked_for() -> None:
+    texts = [f"city{a}{b}" for a in "abcdefgh" for b in "ijklmnop"]
+    few, many = (sentencepiece_tokenizer(texts, n) for n in (24, 60))
+    assert len(few) <= 24 < len(many) <= 60
+    codec = Codec(many)
+    assert round_trip(codec, ["citypa"]) == ["citypa"]
+    assert codec.tokenizer.unk_token_id not in codec.encode_targets(["citypa"])[0]
+
+
+@pytest.mark.parametrize("kind", ["words", "sentencepiece"])
+def test_the_same_texts_give_the_same_tokenizer_in_any_order(kind: str) -> None:
+    texts = [text for pair in PAIRS for text in (pair.source_text, pair.target_text)]
+    config = TrainConfig(tokenizer=kind, vocabulary=80)
+    one, again, other = (
+        new_codec(config, order).tokenizer.backend_tokenizer.to_str() for order in (texts, texts, texts[::-1])
+    )
+    assert one == again == other
+
+
+@pytest.mark.parametrize(
+    ("kind", "word"),
+    [
+        ("words", "</s>"),
+        ("words", "<unk>"),
+        pytest.param("words", "x</s>y", marks=pytest.mark.xfail(strict=True, reason="the whole row is named")),
+        ("sentencepiece", "</s>"),
+        ("sentencepiece", "<unk>"),
+        ("sentencepiece", "x</s>y"),
+    ],
+)
+def test_a_word_that_means_something_else_is_refused(kind: str, word: str) -> None:
+    with pytest.raises(InputError, match="cannot write") as caught:
+        new_codec(TrainConfig(tokenizer=kind), [f"a {word} b"])
+    assert repr(word) in str(caught.value)
+
+
+@pytest.mark.xfail(strict=True, reason="RuntimeError")
+def test_too_small_a_vocabulary_is_refused() -> None:
+    with pytest.raises(InputError, match="vocabulary"):
+        new_codec(TrainConfig(tokenizer="sentencepiece", vocabulary=10), PROGRAMS)
+
+
+# prefix and limits
+
+
+def test_inputs_have_the_prefix_and_outputs_have_not() -> None:
+    codec = new_codec(TrainConfig(prefix="parse this: "), ["walk twice"])
+    [source], [target] = codec.encode_sources(["walk twice"]), codec.encode_targets(["walk twice"])
+    assert len(source) == len(target) + 2
+    assert codec.decode([source]) == ["parse this: walk twice"]
+    assert codec.decode([target]) == ["walk twice"]
+
+
+def test_what_is_too_long_is_cut_before_the_end_sign() -> None:
+    codec = new_codec(TrainConfig(prefix="p ", max_source=4, max_target=3), ["a b c d"])
+    [source], [target] = codec.encode_sources(["a b c d"]), codec.encode_targets(["a b c d"])
+    assert (codec.decode([source]), codec.decode([target])) == (["p a b"], ["a b"])
+    assert source[-1] == target[-1] == codec.tokenizer.eos_token_id
+    assert codec.encode_targets(["a b", "a b c d"]) == [target, target]
+
+
+def test_nothing_in_nothing_out(codec: Codec) -> None:
+    assert codec.encode_sources([]) == codec.encode_targets([]) == []
+    assert codec.decode([[]]) == [""]
+    assert round_trip(codec, [""]) == [""]
+
+
+@pytest.mark.xfail(strict=True, reason="one empty text")
+def test_no_ids_no_texts(codec: Codec) -> None:
+    assert codec.decode([]) == []
