@@ -1,5 +1,6 @@
 """Tiny models on one thread: 50 pairs, a model that knows them by heart, and a pretrained one that lacks signs."""
 
+import os
 import string
 from itertools import combinations
 from pathlib import Path
@@ -12,6 +13,8 @@ from transformers import PreTrainedTokenizerFast, T5Config, T5ForConditionalGene
 from csl.data import Example
 from csl.seq2seq.config import TrainConfig
 from csl.seq2seq.train import train
+
+os.environ["CUDA_VISIBLE_DEVICES"] = ""  # to the bit the same is a promise of the CPU; child processes know it too
 
 LACKING = "{}<~\\^"  # what T5's tokenizer lacks
 SPARE = "¡§°±µ¿×ßéñüøŁłŻżșț"

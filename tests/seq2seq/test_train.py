@@ -1,0 +1,514 @@
+"""Training learns, goes on after a stop as if nothing had been, keeps the best weights, and says what is wrong."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from csl.data import Example, write_examples
+from csl.errors import CslError, InputError
+from csl.seq2seq.config import TrainConfig
+from csl.seq2seq.predictor import Seq2Seq
+from csl.seq2seq.train import Progress, train
+
+from .conftest import PAIRS, TINY
+
+DEV = PAIRS[::10]
+LONG = TINY.model_copy(update={"steps": 12, "evaluate_every": 4})
+COMMAND = [sys.executable, "-m", "csl"]
+ONE_THREAD = {**os.environ, "OMP_NUM_THREADS": "1"}
+
+
+@pytest.fixture(autouse=True)
+def _a_line_for_every_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("csl.seq2seq.train.LOG", 1)
+
+
+def changed(config: TrainConfig, **changes: Any) -> TrainConfig:
+    return TrainConfig(**{**config.model_dump(), **changes})
+
+
+def curve(folder: Path) -> list[dict[str, float]]:
+    """The lines of metrics without what is never the same."""
+    lines = (folder / "metrics.jsonl").read_text("utf-8").splitlines()
+    return [{k: v for k, v in json.loads(line).items() if k != "steps_per_second"} for line in lines]
+
+
+def weights(folder: Path) -> dict[str, torch.Tensor]:
+    return load_file(folder / "model" / "model.safetensors")
+
+
+def equal(a: dict[str, torch.Tensor], b: dict[str, torch.Tensor]) -> bool:
+    return a.keys() == b.keys() and all(torch.equal(a[name], b[name]) for name in a)
+
+
+def files(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir()}
+
+
+def accuracy(model: Seq2Seq, pairs: Sequence[Example]) -> float:
+    found = model.predict([pair.source_text for pair in pairs])
+    return sum(p[0].text == e.target_text for p, e in zip(found, pairs, strict=True)) / len(pairs)
+
+
+class Killed(BaseException):
+    pass
+
+
+def kill_after(step: int) -> Callable[[Progress], None]:
+    def progress(report: Progress) -> None:
+        if report.step == step:
+            raise Killed
+
+    return progress
+
+
+def start_and_kill(folder: Path, config: TrainConfig, step: int, **options: Any) -> None:
+    with pytest.raises(Killed):
+        train(folder, PAIRS, config, progress=kill_after(step), **options)
+
+
+# learning
+
+
+def test_two_layers_learn_fifty_pairs_by_heart(learned: Path) -> None:
+    assert len(set(PAIRS)) == 50
+    assert accuracy(Seq2Seq.load(learned), PAIRS) == 1
+    lines = curve(learned)
+    assert lines[0]["loss"] > 10 * lines[-1]["loss"]
+    result = json.loads((learned / "train.json").read_text("utf-8"))["result"]
+    assert result["dev"] == 1
+    assert result["step"] in {line["step"] for line in lines if line.get("dev") == 1}
+
+
+def test_a_pretrained_model_learns_signs_that_its_tokenizer_lacks(pretrained: Path, tmp_path: Path) -> None:
+    pairs = [Example.of(*pair) for pair in (("all", "{ }"), ("less", "a<b"), ("none", "~ ^"), ("in", "x \\in y"))]
+    config = TrainConfig(
+        model=str(pretrained), steps=250, evaluate_every=50, batch_size=8, learning_rate=0.005, warmup=5, dropout=0.0,
+        max_target=12,
+    )  # fmt: skip
+    said: list[str] = []
+    model = train(tmp_path, pairs, config, dev=pairs, say=said.append)
+    assert accuracy(model, pairs) == accuracy(Seq2Seq.load(tmp_path), pairs) == 1
+    assert any(line.startswith("swapped, as the tokenizer lacks them: ") and "{" in line for line in said)
+    after = weights(tmp_path)
+    before = load_file(pretrained / "model.safetensors")
+    assert after.keys() == before.keys()
+    assert not any(torch.equal(after[name], before[name]) for name in ("shared.weight", "lm_head.weight"))
+
+
+@pytest.mark.parametrize(("share", "expected"), [(0.0, "A"), (1.0, "B")])
+def test_the_share_decides_what_is_learned(share: float, expected: str, tmp_path: Path) -> None:
+    config = changed(TINY, synthetic=share, steps=60, learning_rate=0.02, evaluate_every=60, dropout=0)
+    model = train(tmp_path, [Example.of("x", "A")], config, synthetic=[Example.of("x", "B")])
+    assert model.predict(["x"])[0][0].text == expected
+
+
+def test_synthetic_pairs_alone_are_enough(tmp_path: Path) -> None:
+    train(tmp_path / "one", [], TINY, synthetic=PAIRS)
+    train(tmp_path / "other", PAIRS, TINY)
+    assert curve(tmp_path / "one")[-1]["step"] == curve(tmp_path / "other")[-1]["step"] == TINY.steps
+
+
+@pytest.mark.parametrize("optimizer", ["adamw", "adafactor"])
+def test_bf16_learns_on_the_cpu(optimizer: str, tmp_path: Path) -> None:
+    config = changed(TINY, precision="bf16", optimizer=optimizer, steps=40, evaluate_every=20, learning_rate=0.01)
+    train(tmp_path, PAIRS, config)
+    losses = [line["loss"] for line in curve(tmp_path)]
+    assert sum(losses[-5:]) < 0.7 * sum(losses[:5])
+    assert {weight.dtype for weight in weights(tmp_path).values()} == {torch.float32}
+
+
+def test_the_same_training_gives_the_same_weights_and_another_seed_others(tmp_path: Path) -> None:
+    for name, seed in (("one", 0), ("again", 0), ("other", 1)):
+        train(tmp_path / name, PAIRS, changed(TINY, seed=seed))
+    assert equal(weights(tmp_path / "one"), weights(tmp_path / "again"))
+    assert curve(tmp_path / "one") == curve(tmp_path / "again")
+    assert curve(tmp_path / "one") != curve(tmp_path / "other")
+
+
+# files
+
+
+def test_what_a_run_leaves(tmp_path: Path) -> None:
+    reports: list[Progress] = []
+    model = train(tmp_path, PAIRS, TINY, dev=DEV, about={"examples": 50}, progress=reports.append)
+    assert files(tmp_path) == {"train.json", "metrics.jsonl", "model"}
+    assert [line["step"] for line in curve(tmp_path)] == list(range(1, TINY.steps + 1))
+    assert [line["step"] for line in curve(tmp_path) if "dev" in line] == [2, 4, 6]
+    assert [(r.step, r.loss) for r in reports] == [(line["step"], line["loss"]) for line in curve(tmp_path)]
+    about = json.loads((tmp_path / "train.json").read_text("utf-8"))
+    assert TrainConfig(**about["train"]) == TINY
+    assert about["examples"] == 50
+    assert set(about["result"]) == {"step", "dev"}
+    assert model.predict(["ohio"]) == Seq2Seq.load(tmp_path).predict(["ohio"])
+
+
+def test_lines_are_means_over_the_steps_since_the_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = changed(TINY, steps=7, evaluate_every=5)
+    train(tmp_path / "each", PAIRS, config)
+    monkeypatch.setattr("csl.seq2seq.train.LOG", 3)
+    train(tmp_path / "some", PAIRS, config)
+    losses = [line["loss"] for line in curve(tmp_path / "each")]
+    assert [line["step"] for line in curve(tmp_path / "some")] == [3, 5, 6, 7]
+    expected = [sum(losses[:3]) / 3, sum(losses[3:5]) / 2, losses[5], losses[6]]
+    assert [line["loss"] for line in curve(tmp_path / "some")] == pytest.approx(expected, abs=1e-5)
+
+
+def test_tensorboard_has_the_same_curve(tmp_path: Path) -> None:
+    pytest.importorskip("tensorboard")
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    train(tmp_path, PAIRS, TINY, dev=DEV, tensorboard=True)
+    events = EventAccumulator(str(tmp_path / "tensorboard"))
+    events.Reload()
+    found = {event.step: event.value for event in events.Scalars("loss")}
+    assert found == pytest.approx({line["step"]: line["loss"] for line in curve(tmp_path)}, abs=1e-5)
+    assert [event.step for event in events.Scalars("dev")] == [2, 4, 6]
+
+
+# the best weights
+
+
+def scripted(monkeypatch: pytest.MonkeyPatch, values: Sequence[float]) -> None:
+    """Let the tests on dev give these accuracies, one every 4 steps, whatever is predicted."""
+    calls = iter(values)
+    monkeypatch.setattr("csl.seq2seq.train._Run._test", lambda run, model, dev: next(calls))
+
+
+@pytest.mark.parametrize(
+    ("values", "best"), [((0.2, 0.7, 0.5), 8), ((0.9, 0.1, 0.2), 4), ((0.1, 0.2, 0.3), 12), ((0.0, 0.5, 0.5), 8)]
+)
+def test_the_first_best_weights_are_kept(
+    values: tuple[float, ...], best: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    train(tmp_path / "until", PAIRS, changed(LONG, steps=best))
+    scripted(monkeypatch, values)
+    model = train(tmp_path / "run", PAIRS, LONG, dev=DEV)
+    assert equal(weights(tmp_path / "run"), weights(tmp_path / "until"))
+    assert torch.equal(model.network.shared.weight, weights(tmp_path / "run")["shared.weight"])
+    about = json.loads((tmp_path / "run" / "train.json").read_text("utf-8"))
+    assert about["result"] == {"step": best, "dev": max(values)}
+    assert files(tmp_path / "run") == {"train.json", "metrics.jsonl", "model"}
+
+
+def test_they_are_kept_over_a_stop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    train(tmp_path / "until", PAIRS, changed(LONG, steps=4))
+    scripted(monkeypatch, (0.5, 0.1, 0.1))
+    start_and_kill(tmp_path / "run", LONG, 6, dev=DEV)
+    train(tmp_path / "run", PAIRS, LONG, dev=DEV)
+    assert equal(weights(tmp_path / "run"), weights(tmp_path / "until"))
+
+
+@pytest.mark.xfail(strict=True, reason="the main process may be too quick for the others")
+def test_the_best_weights_stay_until_every_process_has_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[bool] = []
+    best = tmp_path / "best.safetensors"
+    monkeypatch.setattr("accelerate.Accelerator.wait_for_everyone", lambda accelerator: seen.append(best.exists()))
+    scripted(monkeypatch, (0.5, 0.1, 0.1))
+    train(tmp_path, PAIRS, LONG, dev=DEV)
+    assert any(seen)
+    assert not best.exists()
+
+
+def test_without_dev_the_last_weights_are_kept(tmp_path: Path) -> None:
+    model = train(tmp_path, PAIRS, TINY)
+    assert torch.equal(model.network.shared.weight, weights(tmp_path)["shared.weight"])
+    about = json.loads((tmp_path / "train.json").read_text("utf-8"))
+    assert about["result"] == {"step": TINY.steps, "dev": None}
+
+
+def test_accuracy_on_dev_is_that_of_the_predictions_but_for_white_space(tmp_path: Path) -> None:
+    pairs = [Example.of("x", "f ( a )"), Example.of("y", "b")]
+    dev = [Example.of("x", "f(a)"), Example.of("y", "b"), Example.of("x", "f ( b )"), Example.of("y", "b b")]
+    config = changed(TINY, steps=80, evaluate_every=80, learning_rate=0.02, dropout=0, max_target=8)
+    train(tmp_path, pairs, config, dev=dev)
+    assert curve(tmp_path)[-1]["dev"] == 0.5
+
+
+# going on
+
+
+@pytest.mark.parametrize("optimizer", ["adamw", "adafactor"])
+@pytest.mark.parametrize("stops", [(2,), (6,), (8,), (12,), (5, 9, 10)])
+def test_a_stopped_training_goes_on_as_if_nothing_had_been(
+    stops: tuple[int, ...], optimizer: str, tmp_path: Path
+) -> None:
+    config = changed(LONG, optimizer=optimizer)
+    assert config.dropout > 0
+    options = {"dev": DEV, "synthetic": PAIRS[:20]}
+    train(tmp_path / "whole", PAIRS, config, **options)
+    for step in stops:
+        start_and_kill(tmp_path / "run", config, step, **options)
+        assert not (tmp_path / "run" / "model").exists()
+    said: list[str] = []
+    train(tmp_path / "run", PAIRS, config, say=said.append, **options)
+    saved = (stops[-1] - 1) // 4 * 4  # progress is heard before a checkpoint is written
+    assert [line for line in said if "going on" in line] == [f"going on after step {saved}"] * bool(saved)
+    assert [line["step"] for line in curve(tmp_path / "run")] == list(range(1, 13))
+    assert curve(tmp_path / "run") == curve(tmp_path / "whole")
+    assert equal(weights(tmp_path / "run"), weights(tmp_path / "whole"))
+    assert files(tmp_path / "run") == files(tmp_path / "whole")
+
+
+KILLED_WHILE_WRITING = """
+import os, signal, sys, torch
+import safetensors.torch
+from csl.data import read_examples
+from csl.seq2seq import train
+from csl.seq2seq.config import TrainConfig
+
+torch.set_num_threads(1)
+train.LOG = 1
+write, calls = safetensors.torch.save_file, []
+
+def save_file(tensors, path, about):
+    calls.append(path)
+    if len(calls) == 2:
+        path.write_bytes(b"half a checkpoint")
+        os.kill(os.getpid(), signal.SIGKILL)
+    write(tensors, path, about)
+
+safetensors.torch.save_file = save_file
+pairs = list(read_examples(sys.argv[2]))
+train.train(sys.argv[1], pairs, TrainConfig.model_validate_json(sys.argv[3]))
+"""
+
+
+def test_so_does_one_that_was_killed_while_it_wrote(tmp_path: Path) -> None:
+    write_examples(tmp_path / "pairs.tsv", PAIRS)
+    train(tmp_path / "whole", PAIRS, LONG)
+    arguments = [tmp_path / "run", tmp_path / "pairs.tsv", LONG.model_dump_json()]
+    killed = subprocess.run(
+        [sys.executable, "-c", KILLED_WHILE_WRITING, *map(str, arguments)], env=ONE_THREAD, timeout=120, check=False
+    )
+    assert killed.returncode == -9
+    assert {"checkpoint.safetensors", "train.json", "metrics.jsonl"} < files(tmp_path / "run")
+    assert [line["step"] for line in curve(tmp_path / "run")] == list(range(1, 9))
+    said: list[str] = []
+    train(tmp_path / "run", PAIRS, LONG, say=said.append)
+    assert "going on after step 4" in said
+    assert curve(tmp_path / "run") == curve(tmp_path / "whole")
+    assert equal(weights(tmp_path / "run"), weights(tmp_path / "whole"))
+
+
+def test_a_finished_training_is_loaded_and_not_repeated(tmp_path: Path) -> None:
+    first = train(tmp_path, PAIRS, TINY)
+    times = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
+    said: list[str] = []
+    again = train(tmp_path, PAIRS, TINY, say=said.append, progress=kill_after(1))
+    assert said == [f"{tmp_path} holds this model already; --no-resume trains it anew"]
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")} == times
+    assert again.predict(["ohio", "utah"], scores=True) == first.predict(["ohio", "utah"], scores=True)
+
+
+@pytest.mark.parametrize(
+    ("changes", "examples", "message"),
+    [
+        ({"steps": 8}, PAIRS, "steps = 6"),
+        ({"seed": 4, "optimizer": "adafactor"}, PAIRS, "optimizer = adamw, seed = 3"),
+        ({}, PAIRS[1:], "other data"),
+        ({}, [*PAIRS[1:], PAIRS[0]], "other data"),
+    ],
+)
+@pytest.mark.parametrize("finished", [True, False])
+def test_a_folder_with_another_training_is_refused_with_what_differs(
+    finished: bool, changes: dict[str, Any], examples: list[Example], message: str, tmp_path: Path
+) -> None:
+    if finished:
+        train(tmp_path, PAIRS, TINY)
+    else:
+        start_and_kill(tmp_path, TINY, 3)
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    with pytest.raises(InputError, match=r"holds another training \(.*\); name another, or --no-resume") as caught:
+        train(tmp_path, examples, changed(TINY, **changes))
+    assert f"({message})" in str(caught.value)
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+
+
+@pytest.mark.parametrize(("part", "value"), [("synthetic", PAIRS[:3]), ("dev", PAIRS[:3])])
+def test_synthetic_pairs_and_dev_are_data_too(part: str, value: list[Example], tmp_path: Path) -> None:
+    start_and_kill(tmp_path, TINY, 3)
+    with pytest.raises(InputError, match="other data"):
+        train(tmp_path, PAIRS, TINY, **{part: value})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("finished", [True, False])
+def test_without_resume_training_starts_over(finished: bool, tmp_path: Path) -> None:
+    if finished:
+        train(tmp_path / "run", PAIRS, LONG, dev=DEV)
+    else:
+        start_and_kill(tmp_path / "run", LONG, 6, dev=DEV)
+    said: list[str] = []
+    train(tmp_path / "run", PAIRS, TINY, resume=False, say=said.append)
+    train(tmp_path / "new", PAIRS, TINY)
+    assert not any("going on" in line for line in said)
+    assert curve(tmp_path / "run") == curve(tmp_path / "new")
+    assert equal(weights(tmp_path / "run"), weights(tmp_path / "new"))
+    assert files(tmp_path / "run") == files(tmp_path / "new")
+
+
+def test_a_damaged_checkpoint_is_refused_and_can_be_left_behind(tmp_path: Path) -> None:
+    start_and_kill(tmp_path / "run", LONG, 6)
+    path = tmp_path / "run" / "checkpoint.safetensors"
+    path.write_bytes(path.read_bytes()[:-100])
+    with pytest.raises(InputError, match=r"checkpoint\.safetensors: damaged file; start over with --no-resume"):
+        train(tmp_path / "run", PAIRS, LONG)
+    train(tmp_path / "run", PAIRS, LONG, resume=False)
+    assert len(curve(tmp_path / "run")) == 12
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"train": 1}', '{"train": {}}'])
+def test_a_damaged_description_is_refused(content: str, tmp_path: Path) -> None:
+    (tmp_path / "train.json").write_text(content, "utf-8")
+    with pytest.raises(InputError, match=r"train\.json: not the config of a training; name another folder"):
+        train(tmp_path, PAIRS, TINY)
+
+
+@pytest.mark.xfail(strict=True, reason="it is removed")
+def test_a_folder_of_others_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "precious.txt").write_text("text", "utf-8")
+    with pytest.raises(InputError):
+        train(tmp_path, PAIRS, TINY)
+    assert (tmp_path / "model" / "precious.txt").exists()
+
+
+# what is wrong
+
+
+def test_a_loss_that_is_not_a_number_ends_it(tmp_path: Path) -> None:
+    config = changed(TINY, learning_rate=1e30, steps=50, evaluate_every=50)
+    with pytest.raises(CslError, match=r"the loss is not a number after step \d+; lower learning_rate") as caught:
+        train(tmp_path, PAIRS, config)
+    steps = [line["step"] for line in curve(tmp_path)]
+    assert f"after step {len(steps) + 1};" in str(caught.value)
+    assert not (tmp_path / "model").exists()
+
+
+def test_texts_that_reach_the_limit_are_counted(tmp_path: Path) -> None:
+    said: list[str] = []
+    config = changed(TINY, max_source=6, max_target=5)
+    train(tmp_path, [Example.of("a b", "A B"), Example.of("a b c d e", "A B C D")], config, say=said.append)
+    cut = [line for line in said if "limit" in line]
+    assert cut == [
+        "1 original inputs reach the limit of 6 tokens and may be cut: see max_source, max_target",
+        "1 original outputs reach the limit of 5 tokens and may be cut: see max_source, max_target",
+    ]
+    said.clear()
+    longer, long = changed(config, max_source=8, max_target=6), [Example.of("b", "A " * 9)]
+    train(tmp_path / "longer", [Example.of("a", "A B C")], longer, synthetic=long, say=said.append)
+    cut = [line for line in said if "limit" in line]
+    assert cut == ["1 synthetic outputs reach the limit of 6 tokens and may be cut: see max_source, max_target"]
+
+
+def test_no_examples_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no examples to train on"):
+        train(tmp_path / "run", [], TINY)
+    assert files(tmp_path) == set()
+
+
+def test_a_word_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"cannot write '</s>'"):
+        train(tmp_path, [Example.of("a </s> b", "A")], TINY)
+
+
+def test_a_folder_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("text", "utf-8")
+    with pytest.raises(InputError, match="cannot be made a folder"):
+        train(tmp_path / "file" / "run", PAIRS, TINY)
+
+
+@pytest.mark.xfail(strict=True, reason="it is taken for the CPU")
+@pytest.mark.parametrize("device", ["warp", "cuda:77"])
+def test_a_device_that_is_not_there_is_refused(device: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no device"):
+        train(tmp_path, PAIRS, TINY, device=device)
+
+
+def test_fewer_pairs_a_batch_than_processes_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("accelerate.Accelerator.num_processes", property(lambda self: 5))
+    with pytest.raises(InputError, match="batch_size 4 is less than one pair for each of 5 processes"):
+        train(tmp_path, PAIRS, TINY)
+
+
+# as a command
+
+
+def settings(config: TrainConfig) -> list[str]:
+    values = {key: value for key, value in config.model_dump().items() if key not in ("model", "prefix")}
+    return [f"--set={key}={value}" for key, value in values.items()]
+
+
+def test_two_processes_learn_as_one(tmp_path: Path) -> None:
+    config = changed(TINY, dropout=0, steps=20, evaluate_every=2, batch_size=5, learning_rate=0.003)
+    write_examples(tmp_path / "train.tsv", PAIRS)
+    write_examples(tmp_path / "dev.tsv", PAIRS[:3])
+    train(tmp_path / "one", PAIRS, config, dev=PAIRS[:3])
+    command = ["train", "train.tsv", "--dev", "dev.tsv", "--out", "two", "--device", "cpu", "--threads", "1"]
+    launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2", "-m", "csl"]
+    done = subprocess.run(
+        [*launch, *command, *settings(config)],
+        cwd=tmp_path, env=ONE_THREAD, timeout=240, check=False, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert files(tmp_path / "two") == {"train.json", "metrics.jsonl", "model"}
+    whole = [line for line in curve(tmp_path / "one") if line["step"] % 2 == 0]
+    found = curve(tmp_path / "two")
+    assert [(line["step"], line["dev"]) for line in found] == [(line["step"], line["dev"]) for line in whole]
+    each = [line["loss"] for line in curve(tmp_path / "one")]
+    means = [(a + b) / 2 for a, b in zip(each[::2], each[1::2], strict=True)]
+    assert [line["loss"] for line in found] == pytest.approx(means, abs=1e-4)
+    one, two = weights(tmp_path / "one"), weights(tmp_path / "two")
+    assert all(torch.allclose(one[name], two[name], atol=1e-2) for name in one)
+    assert done.stdout.count("parameters on cpu") == 1  # only one of them speaks
+
+
+WITHOUT_NUMBA = """
+import sys
+
+class Blocked:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ("numba", "llvmlite"):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Blocked())
+from csl.cli import main
+
+for line in sys.stdin.read().splitlines():
+    sys.argv = ["csl", *line.split("\\t")]
+    try:
+        main()
+    except SystemExit as end:
+        assert not end.code, (line, end.code)
+assert "numba" not in sys.modules
+"""
+
+
+def test_training_and_all_that_follows_runs_without_numba(tmp_path: Path) -> None:
+    write_examples(tmp_path / "train.tsv", PAIRS)
+    write_examples(tmp_path / "made.tsv", PAIRS[:9])
+    (tmp_path / "csl.tsv").write_text("".join(f"{e.source_text}\t{e.target_text}\n" for e in PAIRS[:9]), "utf-8")
+    commands = [
+        ["train", "train.tsv", "--synthetic", "made.tsv", "--dev", "made.tsv", "--out", "run", *settings(TINY)],
+        ["predict", "run", "made.tsv", "--out", "t5.tsv", "--beams", "2", "-k", "2", "--scores"],
+        ["evaluate", "t5.tsv", "made.tsv"],
+        ["evaluate", "run", "made.tsv"],
+        ["ensemble", "csl.tsv", "t5.tsv", "--test", "made.tsv", "--out", "both.tsv"],
+    ]
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_NUMBA], input="\n".join("\t".join(command) for command in commands),
+        cwd=tmp_path, env=ONE_THREAD, timeout=120, check=False, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert (tmp_path / "both.tsv").read_text("utf-8") == (tmp_path / "csl.tsv").read_text("utf-8")
+    columns = [line.split("\t") for line in (tmp_path / "t5.tsv").read_text("utf-8").splitlines()]
+    assert [row[0] for row in columns] == [pair.source_text for pair in PAIRS[:9]]
+    assert {len(row) for row in columns} == {5}
