@@ -4,6 +4,7 @@ import os
 import string
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -35,6 +36,11 @@ PAIRS += [
 TINY = TrainConfig(
     layers=1, heads=2, d_model=16, d_ff=16, steps=6, batch_size=4, warmup=2, evaluate_every=2, max_target=16, seed=3
 )  # fmt: skip
+
+
+def changed(config: TrainConfig, **changes: Any) -> TrainConfig:
+    """The config with some values replaced, and all of them checked."""
+    return TrainConfig(**{**config.model_dump(), **changes})
 
 
 @pytest.fixture(autouse=True, scope="session")

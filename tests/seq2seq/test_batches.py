@@ -110,11 +110,18 @@ def test_parts_of_equal_size_are_not_in_the_same_order() -> None:
     assert {i for i in pool if i < 9999} != {i - 9999 for i in pool if i >= 9999}
 
 
+def test_every_time_the_pairs_come_in_another_order() -> None:
+    found = pools(new_batches(2 * POOL * 4, 0, 0, 4), 4)  # twice all of them
+    assert sorted(found[0] + found[1]) == sorted(found[2] + found[3])
+    assert sorted(found[0]) not in (sorted(found[2]), sorted(found[3]))
+
+
 def test_short_and_long_batches_take_turns() -> None:
-    batches = new_batches(2000, 0, 0, 8)
-    widths = [batches[step].source.shape[1] for step in range(POOL)]
-    assert widths != sorted(widths)
-    assert widths != sorted(widths, reverse=True)
+    batches = new_batches(POOL * 8, 0, 0, 8)
+    widths = [batches[step].labels.shape[1] for step in range(2 * POOL)]
+    first, second = widths[:POOL], widths[POOL:]
+    assert sorted(first) == sorted(second)
+    assert first not in (second, sorted(first), sorted(first, reverse=True))
 
 
 # shapes

@@ -14,11 +14,10 @@ from csl.seq2seq.checkpoint import (
     set_weights,
     weights_of,
 )
-from csl.seq2seq.config import TrainConfig
 from csl.seq2seq.network import load_network, new_network
 from csl.seq2seq.update import new_optimizer
 
-from .conftest import TINY, save_t5
+from .conftest import TINY, changed, save_t5
 
 ABOUT = {"step": 7, "best": [0.1, 3], "numbers": {"0/step": 7}, "metrics": ['{"loss": 1.5}'], "é": None}
 TENSORS = {"w/a": torch.randn(3, 4), "o/0/step": torch.tensor(7.0), "b": torch.arange(3, dtype=torch.bfloat16)}
@@ -80,7 +79,7 @@ def test_tied_weights_are_saved_once_and_others_twice(tmp_path: Path) -> None:
 
 
 def test_all_weights_are_put_back() -> None:
-    one, other = new_network(TINY, 30), new_network(TINY.model_copy(update={"seed": 9}), 30)
+    one, other = new_network(TINY, 30), new_network(changed(TINY, seed=9), 30)
     set_weights(other, {name: weight.detach().clone() for name, weight in weights_of(one).items()})
     a, b = one.state_dict(), other.state_dict()
     assert all(torch.equal(a[name], b[name]) for name in a)
@@ -98,7 +97,7 @@ def steps(network: torch.nn.Module, optimizer: torch.optim.Optimizer, numbers: r
 
 @pytest.mark.parametrize("name", ["adamw", "adafactor"])
 def test_an_optimizer_goes_on_where_it_was(tmp_path: Path, name: str) -> None:
-    config = TrainConfig(**{**TINY.model_dump(), "optimizer": name, "dropout": 0.0})
+    config = changed(TINY, optimizer=name, dropout=0)
     whole = new_network(config, 30)
     steps(whole, new_optimizer(whole, config, CPU), range(6))
 
@@ -110,7 +109,7 @@ def test_an_optimizer_goes_on_where_it_was(tmp_path: Path, name: str) -> None:
     save_tensors(tmp_path / "w", weights_of(first), {})
     save_tensors(tmp_path / "o", state, numbers)
 
-    second = new_network(config.model_copy(update={"seed": 9}), 30)
+    second = new_network(changed(config, seed=9), 30)
     optimizer = new_optimizer(second, config, CPU)
     set_weights(second, load_tensors(tmp_path / "w")[0])
     set_optimizer_state(optimizer, *load_tensors(tmp_path / "o"))

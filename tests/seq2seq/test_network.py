@@ -1,5 +1,6 @@
 """Networks start as they should, depend on the seed alone, and are the same after saving and loading."""
 
+import json
 import math
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from csl.errors import InputError
 from csl.seq2seq.config import TrainConfig
 from csl.seq2seq.network import load_network, new_network, save_network
 
-from .conftest import TINY, save_t5
+from .conftest import TINY, changed, save_t5
 
 
 def batch(vocabulary: int) -> dict[str, torch.Tensor]:
@@ -27,6 +28,11 @@ def batch(vocabulary: int) -> dict[str, torch.Tensor]:
 def logits(network: torch.nn.Module, vocabulary: int) -> torch.Tensor:
     with torch.inference_mode():
         return network.eval()(**batch(vocabulary)).logits
+
+
+def says_tied(folder: Path) -> bool:
+    """What other versions of the library go by."""
+    return bool(json.loads((folder / "config.json").read_text("utf-8"))["tie_word_embeddings"])
 
 
 @pytest.mark.parametrize(("d_model", "vocabulary"), [(64, 50), (256, 1000)])
@@ -55,7 +61,7 @@ def test_the_seed_alone_decides_the_weights() -> None:
     torch.manual_seed(1)
     one = new_network(TINY, 30).state_dict()
     torch.manual_seed(2)
-    again, other = new_network(TINY, 30).state_dict(), new_network(TINY.model_copy(update={"seed": 4}), 30).state_dict()
+    again, other = new_network(TINY, 30).state_dict(), new_network(changed(TINY, seed=4), 30).state_dict()
     assert all(torch.equal(one[name], again[name]) for name in one)
     assert not torch.equal(one["shared.weight"], other["shared.weight"])
 
@@ -66,6 +72,7 @@ def test_a_new_network_is_the_same_after_saving_and_loading(tmp_path: Path) -> N
     back = load_network(tmp_path)
     assert torch.equal(logits(back, 30), logits(network, 30))
     assert back.shared.weight is back.lm_head.weight
+    assert says_tied(tmp_path)
 
 
 def test_an_output_matrix_of_its_own_stays_so(tmp_path: Path) -> None:
@@ -79,6 +86,7 @@ def test_an_output_matrix_of_its_own_stays_so(tmp_path: Path) -> None:
         assert not torch.equal(network.lm_head.weight, network.shared.weight)
         assert torch.equal(logits(network, 30), logits(made, 30))
     assert {"shared.weight", "lm_head.weight"} <= load_file(tmp_path / "saved" / "model.safetensors").keys()
+    assert not says_tied(tmp_path / "saved")
     plain = T5ForConditionalGeneration.from_pretrained(tmp_path / "saved")  # as others load it
     assert torch.equal(logits(plain, 30), logits(made, 30))
 

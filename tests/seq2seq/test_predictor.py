@@ -16,7 +16,7 @@ from csl.seq2seq.config import TrainConfig
 from csl.seq2seq.network import new_network
 from csl.seq2seq.predictor import Seq2Seq, choose_device
 
-from .conftest import PAIRS, TINY
+from .conftest import PAIRS, TINY, changed
 
 CPU = torch.device("cpu")
 TEXTS = [text for pair in PAIRS for text in (pair.source_text, pair.target_text)]
@@ -93,7 +93,7 @@ def test_no_inputs_no_outputs(model: Seq2Seq) -> None:
 
 
 def test_a_model_in_training_predicts_without_dropout() -> None:
-    model = untrained(TINY.model_copy(update={"dropout": 0.8}))
+    model = untrained(changed(TINY, dropout=0.8))
     model.network.train()
     once = model.predict(INPUTS)
     model.network.train()
@@ -111,7 +111,7 @@ def test_signs_that_the_tokenizer_lacks_are_restored(pretrained: Path, monkeypat
 
 
 def test_outputs_are_no_longer_than_the_limit() -> None:
-    model = untrained(TINY.model_copy(update={"max_target": 5}))
+    model = untrained(changed(TINY, max_target=5))
     found = model.predict(INPUTS)
     assert max(len(outputs[0].text.split()) for outputs in found) == 5
 
@@ -135,7 +135,7 @@ def test_scores_are_the_log_probabilities_of_the_outputs(model: Seq2Seq, beams: 
 
 
 def test_an_output_that_was_cut_is_scored_without_an_end(model: Seq2Seq) -> None:
-    short = Seq2Seq(model.network, new_codec(model.config.model_copy(update={"max_target": 3}), TEXTS), TINY, CPU)
+    short = Seq2Seq(model.network, new_codec(changed(model.config, max_target=3), TEXTS), TINY, CPU)
     for source in ("what is the capital of ohio", "states next to utah"):
         [[output]] = short.predict([source], scores=True)
         ids = model.codec.encode_targets([output.text])[0][:-1]
@@ -174,7 +174,7 @@ def test_more_outputs_than_beams_are_refused(model: Seq2Seq) -> None:
 @pytest.mark.parametrize("kind", ["words", "sentencepiece", "pretrained"])
 def test_a_model_is_the_same_after_saving_and_loading(kind: str, pretrained: Path, tmp_path: Path) -> None:
     changes = {"model": str(pretrained)} if kind == "pretrained" else {"tokenizer": kind, "vocabulary": 60}
-    config = TINY.model_copy(update={**changes, "prefix": "parse: ", "max_source": 9, "max_target": 7})
+    config = changed(TINY, **changes, prefix="parse: ", max_source=9, max_target=7)
     codec = new_codec(config, [*TEXTS, "{ a } < b"])
     model = Seq2Seq(new_network(config, len(codec.tokenizer)), codec, config, CPU)
     model.save(tmp_path)

@@ -18,10 +18,10 @@ from csl.seq2seq.config import TrainConfig
 from csl.seq2seq.predictor import Seq2Seq
 from csl.seq2seq.train import Progress, train
 
-from .conftest import PAIRS, TINY
+from .conftest import PAIRS, TINY, changed
 
 DEV = PAIRS[::10]
-LONG = TINY.model_copy(update={"steps": 12, "evaluate_every": 4})
+LONG = changed(TINY, steps=12, evaluate_every=4)
 COMMAND = [sys.executable, "-m", "csl"]
 ONE_THREAD = {**os.environ, "OMP_NUM_THREADS": "1"}
 
@@ -29,10 +29,6 @@ ONE_THREAD = {**os.environ, "OMP_NUM_THREADS": "1"}
 @pytest.fixture(autouse=True)
 def _a_line_for_every_step(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("csl.seq2seq.train.LOG", 1)
-
-
-def changed(config: TrainConfig, **changes: Any) -> TrainConfig:
-    return TrainConfig(**{**config.model_dump(), **changes})
 
 
 def curve(folder: Path) -> list[dict[str, float]]:

@@ -13,10 +13,10 @@ from csl.seq2seq.config import TrainConfig
 from csl.seq2seq.network import new_network
 from csl.seq2seq.update import Updater, autocast, new_optimizer
 
-from .conftest import TINY
+from .conftest import TINY, changed
 
 CPU = torch.device("cpu")
-PLAIN = TINY.model_copy(update={"dropout": 0.0, "warmup": 0})
+PLAIN = changed(TINY, dropout=0, warmup=0)
 
 
 def process(index: int = 0, processes: int = 1) -> Any:
@@ -57,7 +57,7 @@ def token_losses(network: torch.nn.Module, batch: Batch) -> torch.Tensor:
 
 
 def test_updates_are_those_of_a_plain_loop() -> None:
-    config, batches = PLAIN.model_copy(update={"warmup": 3, "clip": 0.5}), new_batches()
+    config, batches = changed(PLAIN, warmup=3, clip=0.5), new_batches()
     updater, plain = new_updater(config), new_network(config, 30).train()
     optimizer = torch.optim.AdamW(plain.parameters(), weight_decay=0.0)
     losses = []
@@ -75,14 +75,19 @@ def test_updates_are_those_of_a_plain_loop() -> None:
         assert torch.allclose(own, wanted, atol=1e-5)
 
 
-def test_the_rate_rises_and_then_stays() -> None:
-    config, batches = PLAIN.model_copy(update={"warmup": 4, "learning_rate": 0.01}), new_batches()
-    updater = new_updater(config)
-    rates = []
-    for step in range(7):
+@pytest.mark.parametrize(
+    ("schedule", "rates"),
+    [
+        ("constant", [0.002, 0.004, 0.006, 0.008, 0.01, 0.01, 0.01, 0.01]),
+        ("linear", [0.002, 0.0035, 0.0045, 0.005, 0.005, 0.00375, 0.0025, 0.00125]),
+    ],
+)
+def test_the_rate_rises_and_then_stays_or_falls_to_nothing(schedule: str, rates: list[float]) -> None:
+    config = changed(PLAIN, schedule=schedule, warmup=4, learning_rate=0.01, steps=8)
+    updater, batches = new_updater(config), new_batches()
+    for step, rate in enumerate(rates):
         updater(batches[step], step)
-        rates.append(updater.optimizer.param_groups[0]["lr"])
-    assert rates == pytest.approx([0.002, 0.004, 0.006, 0.008, 0.01, 0.01, 0.01])
+        assert [group["lr"] for group in updater.optimizer.param_groups] == pytest.approx([rate])
 
 
 def test_the_loss_is_taken_once() -> None:
@@ -94,7 +99,7 @@ def test_the_loss_is_taken_once() -> None:
 
 
 def test_processes_add_up_to_one() -> None:
-    config = PLAIN.model_copy(update={"clip": 1e9})
+    config = changed(PLAIN, clip=1e9)
     batch = new_batches()[1]
     lengths = (batch.labels != IGNORED).sum(1)
     assert lengths[::2].sum() != lengths[1::2].sum()  # so that a mean of means is another mean
@@ -110,8 +115,8 @@ def test_processes_add_up_to_one() -> None:
 
 def loss_with_dropout(seed: int, step: int, index: int = 0, processes: int = 1) -> float:
     """The loss of the same pairs with the same weights, as dropout has it."""
-    updater = new_updater(TINY.model_copy(update={"dropout": 0.5}), index, processes)
-    updater._config = updater._config.model_copy(update={"seed": seed})
+    updater = new_updater(changed(TINY, dropout=0.5), index, processes)
+    updater._config = changed(updater._config, seed=seed)
     batch = new_batches()[0]
     twice = (np.repeat(array, 2, axis=0) for array in (batch.source, batch.mask, batch.labels))
     updater(Batch(*twice, 2 * batch.tokens), step)
@@ -131,7 +136,7 @@ def test_dropout_depends_on_seed_step_and_process_alone() -> None:
     ("precision", "dtype"), [("auto", torch.float32), ("fp32", torch.float32), ("bf16", torch.bfloat16)]
 )
 def test_precision_on_the_cpu(precision: str, dtype: torch.dtype) -> None:
-    config = TrainConfig(**{**PLAIN.model_dump(), "precision": precision})
+    config = changed(PLAIN, precision=precision)
     with autocast(config, CPU):
         assert (torch.ones(2, 2) @ torch.ones(2, 2)).dtype == dtype
     updater = new_updater(config)
