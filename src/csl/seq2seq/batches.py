@@ -18,6 +18,7 @@ LENGTHS = np.array([8, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512])  # then
 IGNORED = -100  # a label that has no loss
 
 Ints = npt.NDArray[np.int64]
+Row = Sequence[int] | Ints
 
 
 @dataclass(frozen=True)
@@ -31,15 +32,16 @@ class Batch:
 
     def part(self, index: int, parts: int) -> "Batch":
         """Give one process its share of the pairs."""
-        return Batch(self.source[index::parts], self.mask[index::parts], self.labels[index::parts], self.tokens)
+        own = (np.ascontiguousarray(array[index::parts]) for array in (self.source, self.mask, self.labels))
+        return Batch(*own, self.tokens)
 
 
 @dataclass(frozen=True)
 class Encoded:
     """The token ids of pairs."""
 
-    sources: Sequence[Sequence[int]]
-    targets: Sequence[Sequence[int]]
+    sources: Sequence[Row]
+    targets: Sequence[Row]
 
     def __len__(self) -> int:
         return len(self.sources)
@@ -55,8 +57,8 @@ class Batches:
         self._parts = (_Stream(len(original), (seed, 0)), _Stream(len(synthetic), (seed, 1)))
         self._share, self._size, self._seed, self._pad = share, size, seed, pad
         self._originals = len(original)
-        self._sources = [*original.sources, *synthetic.sources]
-        self._targets = [*original.targets, *synthetic.targets]
+        self._sources = [np.asarray(row, np.int64) for row in (*original.sources, *synthetic.sources)]
+        self._targets = [np.asarray(row, np.int64) for row in (*original.targets, *synthetic.targets)]
         self._lengths = rounded(lengths_of(self._sources)), rounded(lengths_of(self._targets))  # lexsort: last is first
         self._pool: tuple[int, Ints] = (-1, np.empty(0, np.int64))
 
@@ -98,12 +100,12 @@ class _Stream:
         return np.concatenate(orders)[begin - first * self._n : end - first * self._n]
 
 
-def padded(rows: Sequence[Sequence[int]], fill: int) -> tuple[Ints, Ints]:
+def padded(rows: Sequence[Row], fill: int) -> tuple[Ints, Ints]:
     """Put rows of ids into one array of rounded width; give it and the mask of what is no padding."""
     lengths = lengths_of(rows)
     mask = np.arange(rounded(lengths.max(initial=1))) < lengths[:, None]
     ids = np.full(mask.shape, fill, np.int64)
-    ids[mask] = np.concatenate([np.asarray(row, np.int64) for row in rows])
+    ids[mask] = np.concatenate(rows)
     return ids, mask.astype(np.int64)
 
 
@@ -113,6 +115,6 @@ def rounded(lengths: Any) -> Any:
     return np.where(lengths <= LENGTHS[-1], LENGTHS[place], -(-lengths // 256) * 256)
 
 
-def lengths_of(rows: Sequence[Sequence[Any]]) -> Ints:
+def lengths_of(rows: Sequence[Row]) -> Ints:
     """Give the lengths of rows."""
     return np.fromiter((len(row) for row in rows), np.int64, len(rows))

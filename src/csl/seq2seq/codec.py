@@ -56,6 +56,8 @@ class Codec:
 
     def decode(self, ids: Sequence[Sequence[int]]) -> list[str]:
         """Give the texts of ids, words parted by single spaces."""
+        if not ids:
+            return []
         texts = self.tokenizer.batch_decode(ids, skip_special_tokens=True, clean_up_tokenization_spaces=False)
         return [" ".join(text.translate(self._back).split()) for text in texts]
 
@@ -76,7 +78,7 @@ def new_codec(config: TrainConfig, texts: Iterable[str]) -> Codec:
     whole = Codec(tokenizer, swaps, max_target=1_000_000)
     for row, back in zip(rows, whole.decode(whole.encode_targets(rows)), strict=True):
         if row != back:
-            wrong = next((a for a, b in zip(row.split(), back.split(), strict=False) if a != b), row)
+            wrong = next((word for word in row.split() if whole.decode(whole.encode_targets([word])) != [word]), row)
             raise InputError(f"the tokenizer of {config.model} cannot write {wrong!r}; replace it in the data")
     return Codec(tokenizer, swaps, prefix=config.prefix, max_source=config.max_source, max_target=config.max_target)
 
@@ -84,7 +86,8 @@ def new_codec(config: TrainConfig, texts: Iterable[str]) -> Codec:
 def find_swaps(tokenizer: "PreTrainedTokenizerBase", words: Iterable[str]) -> dict[str, str]:
     """Find the characters of the words, and of ASCII, that the tokenizer loses, and one to put in place of each."""
     present = {character for word in words for character in word}
-    lost = [c for c in sorted(present | set(string.printable.strip())) if not _survives(tokenizer, c)]
+    wanted = [*sorted(present), *sorted(set(string.printable.strip()) - present)]  # those of the data come first
+    lost = [c for c in wanted if not _survives(tokenizer, c)]
     return dict(zip(lost, _spare(tokenizer, present), strict=False)) if lost else {}
 
 
@@ -119,11 +122,16 @@ def sentencepiece_tokenizer(texts: Iterable[str], vocabulary: int) -> "PreTraine
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
     model = io.BytesIO()
-    sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter(sorted(set(texts))), model_writer=model, vocab_size=vocabulary, hard_vocab_limit=False,
-        character_coverage=1.0, pad_id=0, eos_id=1, unk_id=2, bos_id=-1, num_threads=1, minloglevel=2,
-        normalization_rule_name="identity", max_sentence_length=1_000_000,
-    )  # fmt: skip
+    try:
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=iter(sorted(set(texts))), model_writer=model, vocab_size=vocabulary,
+            hard_vocab_limit=False, character_coverage=1.0, pad_id=0, eos_id=1, unk_id=2, bos_id=-1, num_threads=1,
+            minloglevel=2, normalization_rule_name="identity", max_sentence_length=1_000_000,
+        )  # fmt: skip
+    except RuntimeError as error:
+        raise InputError(
+            f"no SentencePiece model of {vocabulary} pieces: {first_line(error)}; raise vocabulary"
+        ) from error
     trained = sentencepiece.SentencePieceProcessor(model_proto=model.getvalue())
     pieces = [(trained.id_to_piece(i), trained.get_score(i)) for i in range(len(trained))]
     made = Tokenizer(models.Unigram(pieces, unk_id=2))
@@ -149,8 +157,10 @@ def load_tokenizer(name: str | Path) -> "PreTrainedTokenizerBase":
 
     try:
         tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(name)
-    except (OSError, ValueError, KeyError) as error:
+    except Exception as error:  # what a missing, foreign or damaged file raises differs by library and version
         raise InputError(f"no tokenizer found: {first_line(error)}; {MODEL_REMEDY}", name) from error
+    if len(tokenizer) <= len(tokenizer.all_special_ids):  # the library makes an empty one where there is no file
+        raise InputError(f"no tokenizer found: no file holds a vocabulary; {MODEL_REMEDY}", name)
     return tokenizer
 
 

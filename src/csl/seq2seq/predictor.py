@@ -95,7 +95,7 @@ class Seq2Seq:
         )
         written = self.network.generate(
             input_ids=source, attention_mask=mask, max_new_tokens=self.codec.max_target, num_beams=beams,
-            num_return_sequences=k, do_sample=False, early_stopping=beams > 1,
+            num_return_sequences=k, do_sample=False, length_penalty=0.0,  # 0: the order is that of log p
         )  # fmt: skip
         texts = self.codec.decode(written.tolist())
         log_probs: Sequence[float | None] = [None] * len(texts)

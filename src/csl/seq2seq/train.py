@@ -28,7 +28,7 @@ from csl.seq2seq.batches import Batches, Encoded, lengths_of
 from csl.seq2seq.codec import Codec, new_codec
 from csl.seq2seq.config import TrainConfig
 from csl.seq2seq.network import new_network
-from csl.seq2seq.predictor import Seq2Seq
+from csl.seq2seq.predictor import Seq2Seq, choose_device
 from csl.seq2seq.update import Updater, own_stream
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def train(
 
     if not examples and not synthetic:
         raise InputError("no examples to train on")
-    accelerator = Accelerator(cpu=device == "cpu")
+    accelerator = Accelerator(cpu=choose_device(device).type == "cpu")
     say = say if accelerator.is_main_process else lambda line: None
     progress = progress if accelerator.is_main_process else lambda report: None
     if config.batch_size < accelerator.num_processes:
@@ -135,10 +135,17 @@ class _Run:
             if (self.folder / "model").is_dir():
                 say(f"{self.folder} holds this model already; --no-resume trains it anew")
                 return False
-        elif self._main:
-            for old in ("metrics.jsonl", self._checkpoint.name, self._best.name):
-                (self.folder / old).unlink(missing_ok=True)
-            shutil.rmtree(self.folder / "model", ignore_errors=True)
+        elif path.exists():
+            if self._main:
+                for old in ("metrics.jsonl", self._checkpoint.name, self._best.name):
+                    (self.folder / old).unlink(missing_ok=True)
+                shutil.rmtree(self.folder / "model", ignore_errors=True)
+        elif other := next(
+            (name for name in ("model", "metrics.jsonl", "config.json") if (self.folder / name).exists()), ""
+        ):
+            raise InputError(
+                f"holds {other!r}, which is not of a training; name another folder with --out", self.folder
+            )
         if self._main:
             self._about = {"csl": __version__, "fingerprint": self._mark, "train": self._config.model_dump(), **about}
             write_json(path, self._about)
@@ -247,6 +254,7 @@ class _Run:
         best = self._best_dev
         if best and best[1] < self._config.steps:
             checkpoint.set_weights(model.network, checkpoint.load_tensors(self._best)[0])
+        self._accelerator.wait_for_everyone()
         if self._main:
             partial = self.folder / ".model.partial"
             shutil.rmtree(partial, ignore_errors=True)

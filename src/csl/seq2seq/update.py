@@ -5,6 +5,7 @@ second time that a shape of batch comes up, and replayed from then on: a small m
 launching kernels. On several GPUs, and on the CPU, the same code runs as it is written.
 """
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from csl.seq2seq.batches import Batch
+from csl.seq2seq.codec import first_line
 from csl.seq2seq.config import TrainConfig
 
 if TYPE_CHECKING:
@@ -127,8 +129,14 @@ class Updater:
         if shape not in self._graphs:
             inputs = [tensor.to(self.device) for tensor in tensors]
             graph, pool = torch.cuda.CUDAGraph(), next((g.pool() for g, _ in self._graphs.values()), None)
-            with torch.cuda.graph(graph, pool=pool, stream=torch.cuda.current_stream()):
-                (self._update if whole else self._backward)(inputs)
+            try:
+                with torch.cuda.graph(graph, pool=pool, stream=torch.cuda.current_stream()):
+                    (self._update if whole else self._backward)(inputs)
+            except RuntimeError as error:  # a network that looks at its values, and so cannot be recorded
+                warnings.warn(f"not captured as a CUDA graph, and slower: {first_line(error)}", stacklevel=2)
+                self._capturing = False
+                self._update(inputs)
+                return
             self._graphs[shape] = graph, inputs
         graph, inputs = self._graphs[shape]
         for old, new in zip(inputs, pinned, strict=True):
