@@ -125,6 +125,7 @@ class Updater:
         if shape not in self._seen:  # the first time as it is: libraries set themselves up, the optimizer its state
             self._seen.add(shape)
             self._update([tensor.to(self.device, non_blocking=True) for tensor in pinned])
+            torch.cuda.empty_cache()  # a graph has memory of its own
             return
         if shape not in self._graphs:
             inputs = [tensor.to(self.device) for tensor in tensors]
