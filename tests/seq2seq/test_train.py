@@ -15,14 +15,13 @@ from safetensors.torch import load_file
 from csl.data import Example, write_examples
 from csl.errors import CslError, InputError
 from csl.seq2seq.config import TrainConfig
-from csl.seq2seq.predictor import Seq2Seq
+from csl.seq2seq.predictor import Prediction, Seq2Seq
 from csl.seq2seq.train import Progress, train
 
 from .conftest import PAIRS, TINY, changed
 
 DEV = PAIRS[::10]
 LONG = changed(TINY, steps=12, evaluate_every=4)
-COMMAND = [sys.executable, "-m", "csl"]
 ONE_THREAD = {**os.environ, "OMP_NUM_THREADS": "1"}
 
 
@@ -203,7 +202,6 @@ def test_they_are_kept_over_a_stop(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert equal(weights(tmp_path / "run"), weights(tmp_path / "until"))
 
 
-@pytest.mark.xfail(strict=True, reason="the main process may be too quick for the others")
 def test_the_best_weights_stay_until_every_process_has_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[bool] = []
     best = tmp_path / "best.safetensors"
@@ -221,12 +219,14 @@ def test_without_dev_the_last_weights_are_kept(tmp_path: Path) -> None:
     assert about["result"] == {"step": TINY.steps, "dev": None}
 
 
-def test_accuracy_on_dev_is_that_of_the_predictions_but_for_white_space(tmp_path: Path) -> None:
-    pairs = [Example.of("x", "f ( a )"), Example.of("y", "b")]
-    dev = [Example.of("x", "f(a)"), Example.of("y", "b"), Example.of("x", "f ( b )"), Example.of("y", "b b")]
-    config = changed(TINY, steps=80, evaluate_every=80, learning_rate=0.02, dropout=0, max_target=8)
-    train(tmp_path, pairs, config, dev=dev)
-    assert curve(tmp_path)[-1]["dev"] == 0.5
+def test_accuracy_on_dev_is_that_of_the_predictions_but_for_white_space(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = {"x": "f ( a )", "y": "b", "z": ""}
+    monkeypatch.setattr(Seq2Seq, "predict", lambda model, inputs: [[Prediction(written[x])] for x in inputs])
+    dev = [Example.of("x", "f(a)"), Example.of("y", "b"), Example.of("x", "f ( b )"), Example.of("z", "b")]
+    train(tmp_path, PAIRS, TINY, dev=[*dev, Example.of("y", "b b")])
+    assert [line["dev"] for line in curve(tmp_path) if "dev" in line] == [0.4] * 3
 
 
 # going on
@@ -368,13 +368,13 @@ def test_a_damaged_description_is_refused(content: str, tmp_path: Path) -> None:
         train(tmp_path, PAIRS, TINY)
 
 
-@pytest.mark.xfail(strict=True, reason="it is removed")
-def test_a_folder_of_others_is_left_alone(tmp_path: Path) -> None:
-    (tmp_path / "model").mkdir()
-    (tmp_path / "model" / "precious.txt").write_text("text", "utf-8")
-    with pytest.raises(InputError):
-        train(tmp_path, PAIRS, TINY)
-    assert (tmp_path / "model" / "precious.txt").exists()
+@pytest.mark.parametrize("resume", [True, False])
+@pytest.mark.parametrize("name", ["model", "metrics.jsonl", "config.json"])
+def test_a_folder_of_others_is_left_alone(name: str, resume: bool, tmp_path: Path) -> None:
+    (tmp_path / name).mkdir()
+    with pytest.raises(InputError, match=rf"holds '{name}', which is not of a training; name another folder"):
+        train(tmp_path, PAIRS, TINY, resume=resume)
+    assert files(tmp_path) == {name}
 
 
 # what is wrong
@@ -422,7 +422,6 @@ def test_a_folder_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
         train(tmp_path / "file" / "run", PAIRS, TINY)
 
 
-@pytest.mark.xfail(strict=True, reason="it is taken for the CPU")
 @pytest.mark.parametrize("device", ["warp", "cuda:77"])
 def test_a_device_that_is_not_there_is_refused(device: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no device"):
@@ -488,10 +487,13 @@ assert "numba" not in sys.modules
 """
 
 
-def test_training_and_all_that_follows_runs_without_numba(tmp_path: Path) -> None:
-    write_examples(tmp_path / "train.tsv", PAIRS)
-    write_examples(tmp_path / "made.tsv", PAIRS[:9])
-    (tmp_path / "csl.tsv").write_text("".join(f"{e.source_text}\t{e.target_text}\n" for e in PAIRS[:9]), "utf-8")
+@pytest.fixture(scope="module")
+def without_numba(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """The folder in which all commands ran where numba is not, and what they said on the way."""
+    folder = tmp_path_factory.mktemp("commands")
+    write_examples(folder / "train.tsv", PAIRS)
+    write_examples(folder / "made.tsv", PAIRS[:9])
+    (folder / "csl.tsv").write_text("".join(f"{e.source_text}\t{e.target_text}\n" for e in PAIRS[:9]), "utf-8")
     commands = [
         ["train", "train.tsv", "--synthetic", "made.tsv", "--dev", "made.tsv", "--out", "run", *settings(TINY)],
         ["predict", "run", "made.tsv", "--out", "t5.tsv", "--beams", "2", "-k", "2", "--scores"],
@@ -501,10 +503,21 @@ def test_training_and_all_that_follows_runs_without_numba(tmp_path: Path) -> Non
     ]
     done = subprocess.run(
         [sys.executable, "-c", WITHOUT_NUMBA], input="\n".join("\t".join(command) for command in commands),
-        cwd=tmp_path, env=ONE_THREAD, timeout=120, check=False, capture_output=True, text=True,
+        cwd=folder, env=ONE_THREAD, timeout=120, check=False, capture_output=True, text=True,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-3000:]
-    assert (tmp_path / "both.tsv").read_text("utf-8") == (tmp_path / "csl.tsv").read_text("utf-8")
-    columns = [line.split("\t") for line in (tmp_path / "t5.tsv").read_text("utf-8").splitlines()]
+    return folder, done.stderr
+
+
+def test_training_and_all_that_follows_runs_without_numba(without_numba: tuple[Path, str]) -> None:
+    folder, _ = without_numba
+    assert (folder / "both.tsv").read_text("utf-8") == (folder / "csl.tsv").read_text("utf-8")
+    columns = [line.split("\t") for line in (folder / "t5.tsv").read_text("utf-8").splitlines()]
     assert [row[0] for row in columns] == [pair.source_text for pair in PAIRS[:9]]
     assert {len(row) for row in columns} == {5}
+
+
+@pytest.mark.xfail(strict=True, reason="a warning about length_penalty")
+def test_the_library_keeps_quiet(without_numba: tuple[Path, str]) -> None:
+    assert "transformers" not in without_numba[1]
+    assert "Warning" not in without_numba[1]
