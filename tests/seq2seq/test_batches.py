@@ -166,6 +166,7 @@ def test_pairs_of_one_length_are_together_and_shapes_are_few() -> None:
     assert len(shapes) <= 2 * len(LENGTHS)
 
 
+@settings(deadline=None)
 @given(st.integers(1, 5000), st.integers(1, 5000))
 def test_lengths_are_rounded_up_to_the_next_of_few(a: int, b: int) -> None:
     allowed = [*LENGTHS, *range(768, 6000, 256)]
@@ -176,6 +177,7 @@ def test_lengths_are_rounded_up_to_the_next_of_few(a: int, b: int) -> None:
 # processes
 
 
+@settings(deadline=None)
 @given(st.integers(1, 5), st.integers(5, 9))
 def test_the_shares_of_processes_make_up_the_batch(parts: int, size: int) -> None:
     batch = new_batches(20, 20, 0.5, size)[3]

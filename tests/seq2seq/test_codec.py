@@ -6,7 +6,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from transformers import PreTrainedTokenizerBase
 
@@ -54,16 +54,19 @@ def test_only_what_is_lost_is_swapped_for_what_the_data_has_not(codec: Codec) ->
     assert set(codec.swaps.values()) <= set(SPARE)
 
 
+@settings(deadline=None)
 @given(st.lists(st.sampled_from(WORDS), min_size=1, max_size=30).map(" ".join))
 def test_texts_of_the_words_of_the_data_come_back(codec: Codec, text: str) -> None:
     assert round_trip(codec, [text]) == [text]
 
 
+@settings(deadline=None)
 @given(lists_of_words.map(" ".join))
 def test_so_does_all_of_ascii(codec: Codec, text: str) -> None:
     assert round_trip(codec, [text]) == [text]
 
 
+@settings(deadline=None)
 @given(st.lists(st.text(f"ab(){LACKING}½ßé×ł¿", min_size=1, max_size=5), min_size=1, max_size=6))
 def test_any_data_come_back_also_with_characters_that_could_be_spared(
     tokenizer: PreTrainedTokenizerBase, words: list[str]
@@ -122,6 +125,7 @@ def test_new_tokenizers_write_their_data(kind: str) -> None:
     assert 0 <= min(ids) <= max(ids) < len(codec.tokenizer)
 
 
+@settings(deadline=None)
 @given(lists_of_words, st.randoms(use_true_random=False))
 def test_words_come_back_in_any_order(words: list[str], chance: Random) -> None:
     codec = Codec(words_tokenizer([" ".join(words)]))
@@ -130,6 +134,7 @@ def test_words_come_back_in_any_order(words: list[str], chance: Random) -> None:
         assert round_trip(codec, [" ".join(other)]) == [" ".join(other)]
 
 
+@settings(deadline=None)
 @given(st.lists(st.sampled_from(WORDS), min_size=1, max_size=20).map(" ".join))
 def test_pieces_write_texts_that_they_were_not_trained_on(pieces: Codec, text: str) -> None:
     assert round_trip(pieces, [text]) == [text]

@@ -54,6 +54,13 @@ def test_heads_of_a_new_network_look_at_one_neighbour_each() -> None:
         assert bias[:, 10].max() < 5  # a start, not a rule
 
 
+def test_a_new_network_tells_distances_apart() -> None:
+    network = new_network(TrainConfig(heads=1, d_model=64, d_ff=64, layers=1), 30)
+    for stack, reach in ((network.encoder, 31), (network.decoder, 63)):
+        bias = stack.block[0].layer[0].SelfAttention.compute_bias(200, 200)[0, 0]
+        assert len(set(bias[100, 100 - reach : 101].tolist())) == reach + 1
+
+
 def test_sizes_are_those_of_the_config() -> None:
     config = TrainConfig(layers=2, heads=3, d_model=32, d_ff=48, dropout=0.25)
     network = new_network(config, 77)

@@ -109,9 +109,9 @@ def test_no_inputs_no_outputs(model: Seq2Seq) -> None:
 def test_a_model_in_training_predicts_without_dropout() -> None:
     model = untrained(changed(TINY, dropout=0.8))
     model.network.train()
-    once = model.predict(INPUTS)
+    once = model.predict(INPUTS, scores=True)
     model.network.train()
-    assert model.predict(INPUTS) == once
+    assert model.predict(INPUTS, scores=True) == once
 
 
 def test_signs_that_the_tokenizer_lacks_are_restored(pretrained: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -124,10 +124,14 @@ def test_signs_that_the_tokenizer_lacks_are_restored(pretrained: Path, monkeypat
     assert model.predict(["anything"])[0][0].text == text
 
 
-def test_outputs_are_no_longer_than_the_limit() -> None:
-    model = untrained(changed(TINY, max_target=5))
-    found = model.predict(INPUTS)
-    assert max(len(outputs[0].text.split()) for outputs in found) == 5
+def limited(model: Seq2Seq, max_target: int) -> Seq2Seq:
+    config = changed(model.config, max_target=max_target)
+    return Seq2Seq(model.network, new_codec(config, TEXTS), config, CPU)
+
+
+def test_outputs_are_no_longer_than_the_limit(model: Seq2Seq) -> None:
+    found = limited(model, 5).predict([pair.source_text for pair in PAIRS])
+    assert [outputs[0].text for outputs in found] == [" ".join(pair.target[:5]) for pair in PAIRS]
 
 
 # k best and scores
@@ -147,7 +151,7 @@ def test_scores_are_the_log_probabilities_of_what_was_written(model: Seq2Seq, sp
 
 
 def test_an_output_that_was_cut_is_scored_without_an_end(model: Seq2Seq) -> None:
-    short = Seq2Seq(model.network, new_codec(changed(model.config, max_target=3), TEXTS), TINY, CPU)
+    short = limited(model, 3)
     for source in ("what is the capital of ohio", "states next to utah"):
         [[output]] = short.predict([source], scores=True)
         ids = model.codec.encode_targets([output.text])[0][:-1]
