@@ -12,11 +12,14 @@ __all__ = [
     "OutputCfg",
     "Rule",
     "SampleConfig",
+    "Seq2Seq",
+    "TrainConfig",
     "augment",
     "fit",
     "induce",
     "read_examples",
     "read_grammar",
+    "train",
 ]
 
 if TYPE_CHECKING:
@@ -28,6 +31,9 @@ if TYPE_CHECKING:
     from csl.model.config import FitConfig
     from csl.model.model import Model
     from csl.sampling.config import SampleConfig
+    from csl.seq2seq.train import train
+    from csl.seq2seq.config import TrainConfig
+    from csl.seq2seq.predictor import Seq2Seq
 
 _HOME = {
     "augment": "csl.api",
@@ -43,6 +49,9 @@ _HOME = {
     "FitConfig": "csl.model.config",
     "Model": "csl.model.model",
     "SampleConfig": "csl.sampling.config",
+    "train": "csl.seq2seq.train",
+    "TrainConfig": "csl.seq2seq.config",
+    "Seq2Seq": "csl.seq2seq.predictor",
 }
 
 

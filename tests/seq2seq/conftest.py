@@ -57,7 +57,7 @@ def learned(tmp_path_factory: pytest.TempPathFactory) -> Path:
         learning_rate=3e-3, warmup=20, max_target=16, seed=2,
     )  # fmt: skip
     folder = tmp_path_factory.mktemp("learned")
-    train(folder, PAIRS, config, dev=PAIRS)
+    train(PAIRS, folder, config, dev=PAIRS)
     return folder
 
 

@@ -46,19 +46,18 @@ def test_a_new_network_gives_all_words_much_the_same_chance(d_model: int, vocabu
     assert network.shared.weight is network.lm_head.weight
 
 
-def test_heads_of_a_new_network_look_at_one_neighbour_each() -> None:
-    network = new_network(TrainConfig(heads=4, d_model=64, d_ff=64, layers=1), 30)
+def test_heads_of_a_new_network_have_a_side_and_half_of_them_a_neighbour() -> None:
+    network = new_network(TrainConfig(heads=8, d_model=64, d_ff=64, layers=1), 30)
     for stack, wanted in ((network.encoder, [9, 11, 8, 12]), (network.decoder, [9, 8, 7, 6])):
         bias = stack.block[0].layer[0].SelfAttention.compute_bias(20, 20)[0]  # [head, from, to]
-        assert bias[:, 10, : 11 if stack is network.decoder else 20].argmax(-1).tolist() == wanted
-        assert bias[:, 10].max() < 5  # a start, not a rule
-
-
-def test_a_new_network_tells_distances_apart() -> None:
-    network = new_network(TrainConfig(heads=1, d_model=64, d_ff=64, layers=1), 30)
-    for stack, reach in ((network.encoder, 31), (network.decoder, 63)):
-        bias = stack.block[0].layer[0].SelfAttention.compute_bias(200, 200)[0, 0]
-        assert len(set(bias[100, 100 - reach : 101].tolist())) == reach + 1
+        bias = bias[:, 10, : 11 if stack is network.decoder else 20]
+        assert bias[:4].argmax(-1).tolist() == wanted
+        assert bias.max() < 5  # a start, not a rule
+        if stack is network.encoder:
+            left, right = bias[:, :10].mean(1), bias[:, 11:].mean(1)
+            assert (left > right + 3).tolist() == [True, False] * 4
+            assert (right > left + 3).tolist() == [False, True] * 4
+        assert bias[4:].max() < 1  # no neighbour
 
 
 def test_sizes_are_those_of_the_config() -> None:

@@ -27,7 +27,9 @@ def _list_options(wanted: bool) -> None:
 def train(
     examples: Annotated[Path, typer.Argument(metavar="TRAIN", help="Original examples: .tsv or .jsonl, plain or .gz.")],
     out: Annotated[Path, typer.Option(help="The run folder to write.")],
-    synthetic: Annotated[Path | None, typer.Option(help="Synthetic examples, as csl sample writes them.")] = None,
+    synthetic: Annotated[
+        list[Path] | None, typer.Option(help="Synthetic examples, as csl sample writes them; may be repeated.")
+    ] = None,
     dev: Annotated[Path | None, typer.Option(help="Examples to keep the best weights by.")] = None,
     model: Annotated[
         str | None, typer.Option(help="A Hugging Face name or folder. Default: scratch, a new small T5.")
@@ -70,7 +72,10 @@ def train(
     given |= {"model": model} if model else {}
     chosen = changed(chosen, given)
     fields = {"source_field": input_field, "target_field": output_field}
-    sets = [list(read_examples(path, **fields)) if path else [] for path in (examples, synthetic, dev)]
+    original, made, held_out = (
+        [example for path in paths for example in read_examples(path, **fields)]
+        for paths in ([examples], synthetic or [], [dev] if dev else [])
+    )
     need_torch()
     from csl.seq2seq.predictor import use_threads
     from csl.seq2seq.train import train as run
@@ -85,8 +90,8 @@ def train(
             live.update(line, line if report.step % PLAIN == 0 or report.dev is not None else "")
 
         run(
-            out, sets[0], chosen, synthetic=sets[1], dev=sets[2], device=device, resume=resume, tensorboard=tensorboard,
-            about={"examples": len(sets[0]), "synthetic": len(sets[1])}, say=console.print, progress=show,
+            original, out, chosen, synthetic=made, dev=held_out, device=device, resume=resume, tensorboard=tensorboard,
+            about={"original": len(original), "synthetic": len(made)}, say=console.print, progress=show,
         )  # fmt: skip
     console.print(f"model: {out / 'model'}; {time.perf_counter() - start:.1f} s")
 

@@ -13,7 +13,7 @@ _WORD_OR_SIGN = re.compile(r"\w+|[^\w\s]")
 
 def same(first: str, second: str) -> bool:
     """Tell whether two outputs differ in white space around signs at most: `f ( a )` is `f(a)`, `a b` is not `ab`."""
-    return first.split() == second.split() or _WORD_OR_SIGN.findall(first) == _WORD_OR_SIGN.findall(second)
+    return _WORD_OR_SIGN.findall(first) == _WORD_OR_SIGN.findall(second)
 
 
 @dataclass(frozen=True)

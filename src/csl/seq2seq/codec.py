@@ -39,6 +39,12 @@ class Codec:
         self._there = str.maketrans(self.swaps)
         self._back = str.maketrans({new: old for old, new in self.swaps.items()})
 
+    @classmethod
+    def of(cls, config: TrainConfig, tokenizer: "PreTrainedTokenizerBase", swaps: dict[str, str]) -> "Codec":
+        """Make the codec of a config. A new model has one task: no prefix, which would only slow its learning."""
+        prefix = "" if config.model == SCRATCH else config.prefix
+        return cls(tokenizer, swaps, prefix=prefix, max_source=config.max_source, max_target=config.max_target)
+
     def encode_sources(self, texts: Sequence[str]) -> list[list[int]]:
         """Give the ids of inputs, with prefix and end, cut to the limit."""
         return self._encode([self.prefix + text for text in texts], self.max_source)
@@ -71,16 +77,16 @@ def new_codec(config: TrainConfig, texts: Iterable[str]) -> Codec:
         tokenizer = load_tokenizer(config.model)
         swaps = find_swaps(tokenizer, words)
     elif config.tokenizer == "words":
-        tokenizer = words_tokenizer([config.prefix, *texts])
+        tokenizer = words_tokenizer(texts)
     else:
-        tokenizer = sentencepiece_tokenizer([config.prefix, *texts], config.vocabulary)
+        tokenizer = sentencepiece_tokenizer(texts, config.vocabulary)
     rows = [" ".join(words[i : i + 20]) for i in range(0, len(words), 20)]
     whole = Codec(tokenizer, swaps, max_target=1_000_000)
     for row, back in zip(rows, whole.decode(whole.encode_targets(rows)), strict=True):
         if row != back:
             wrong = next((word for word in row.split() if whole.decode(whole.encode_targets([word])) != [word]), row)
             raise InputError(f"the tokenizer of {config.model} cannot write {wrong!r}; replace it in the data")
-    return Codec(tokenizer, swaps, prefix=config.prefix, max_source=config.max_source, max_target=config.max_target)
+    return Codec.of(config, tokenizer, swaps)
 
 
 def find_swaps(tokenizer: "PreTrainedTokenizerBase", words: Iterable[str]) -> dict[str, str]:
@@ -159,7 +165,7 @@ def load_tokenizer(name: str | Path) -> "PreTrainedTokenizerBase":
         tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(name)
     except Exception as error:  # what a missing, foreign or damaged file raises differs by library and version
         raise InputError(f"no tokenizer found: {first_line(error)}; {MODEL_REMEDY}", name) from error
-    if len(tokenizer) <= len(tokenizer.all_special_ids):  # the library makes an empty one where there is no file
+    if not set(tokenizer.get_vocab()) - {*tokenizer.all_special_tokens, "▁"}:  # made up where there is no file
         raise InputError(f"no tokenizer found: no file holds a vocabulary; {MODEL_REMEDY}", name)
     return tokenizer
 

@@ -13,7 +13,7 @@ class TrainConfig(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, protected_namespaces=())
 
     model: Annotated[str, Field(description="a Hugging Face name or folder; scratch: a new T5")] = SCRATCH
-    prefix: Annotated[str, Field(description="put before every input")] = "semanticparse: "
+    prefix: Annotated[str, Field(description="put before every input of a pretrained model")] = "semanticparse: "
     max_source: Annotated[int, Field(ge=1, description="tokens of an input, at most; the rest is cut")] = 512
     max_target: Annotated[int, Field(ge=1, description="tokens of an output, at most; the rest is cut")] = 256
     synthetic: Annotated[float, Field(ge=0, le=1, description="share of synthetic pairs in training")] = 0.5

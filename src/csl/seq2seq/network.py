@@ -3,9 +3,8 @@
 A new network is a T5 with the sizes of the config. Its embeddings are tied and drawn with deviation 1, as T5 has it;
 that trains only because the decoder's output is scaled by d_model^-1/2 before it meets them (`scale_decoder_outputs`).
 T5 knows positions by relative biases of attention alone. They start near 0 and move by a learning rate a step, so that
-a new network reads its input as a bag of words for thousands of steps: here each head starts with a neighbour to look
-at instead. T5 also tells distances above 15 apart by orders of magnitude only, and so cannot count; here they are exact
-up to 63 in the decoder.
+a new network reads its input as a bag of words for thousands of steps: here each head starts with a side, and every
+second one with a neighbour, to look at instead.
 """
 
 import logging
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 D_KV = 64  # dimensions of an attention head
-DISTANCES = 128  # rows of a relative bias: half of them exact, in the encoder for each side half of that
 PREFERENCE = 4.0  # of a new head for its neighbour: e^4 times the weight of any other place
 
 
@@ -37,7 +35,6 @@ def new_network(config: TrainConfig, vocabulary: int) -> "PreTrainedModel":
     sizes = T5Config(
         vocab_size=vocabulary, d_model=config.d_model, d_kv=D_KV, d_ff=config.d_ff, num_layers=config.layers,
         num_heads=config.heads, dropout_rate=config.dropout, pad_token_id=0, eos_token_id=1, decoder_start_token_id=0,
-        relative_attention_num_buckets=DISTANCES, relative_attention_max_distance=2 * DISTANCES,
     )  # fmt: skip
     torch.manual_seed(config.seed)
     network = T5ForConditionalGeneration(sizes)
@@ -47,20 +44,22 @@ def new_network(config: TrainConfig, vocabulary: int) -> "PreTrainedModel":
 
 @torch.no_grad()
 def _look_around(network: "PreTrainedModel") -> None:
-    """Let each head of self-attention prefer one neighbour: the encoder's in turn on either side, the decoder's back.
+    """Let the heads of self-attention look to one side each, the first half of them at one neighbour there.
 
-    The rows of a bias are distances, small ones one by one; in the encoder the second half is to the right.
+    The rows of a bias are distances, small ones one by one; in the encoder the second half is to the right. The decoder
+    only has one side.
     """
     for stack in (network.encoder, network.decoder):
         bias = stack.block[0].layer[0].SelfAttention.relative_attention_bias.weight  # [distance, head]
-        half = bias.shape[0] // 2
-        for head in range(bias.shape[1]):
-            if stack is network.decoder:
-                bias[1 + head % 7, head] += PREFERENCE
-                continue
-            near, far = (half, 0) if head % 2 else (0, half)
-            bias[far : far + half, head] -= PREFERENCE
-            bias[near + 1 + head // 2 % 7, head] += PREFERENCE
+        half, heads = bias.shape[0] // 2, bias.shape[1]
+        for head in range(heads):
+            near, distance = 0, 1 + head % 7
+            if stack is network.encoder:
+                near, far = (half, 0) if head % 2 else (0, half)
+                bias[far : far + half, head] -= PREFERENCE
+                distance = 1 + head // 2 % 7
+            if head < (heads + 1) // 2:
+                bias[near + distance, head] += PREFERENCE
 
 
 def load_network(name: str | Path, dropout: float | None = None) -> "PreTrainedModel":

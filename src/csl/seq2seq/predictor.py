@@ -50,8 +50,7 @@ class Seq2Seq:
             swaps = {str(old): str(new) for old, new in about["swaps"].items()}
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise InputError("damaged file; train the model again", path) from error
-        limits = {"max_source": config.max_source, "max_target": config.max_target}
-        codec = Codec(load_tokenizer(folder), swaps, prefix=config.prefix, **limits)
+        codec = Codec.of(config, load_tokenizer(folder), swaps)
         place = choose_device(device)
         return cls(load_network(folder).to(place), codec, config, place)
 
@@ -95,7 +94,7 @@ class Seq2Seq:
         )
         written = self.network.generate(
             input_ids=source, attention_mask=mask, max_new_tokens=self.codec.max_target, num_beams=beams,
-            num_return_sequences=k, do_sample=False, length_penalty=0.0,  # 0: the order is that of log p
+            num_return_sequences=k, do_sample=False, **({"length_penalty": 0.0} if beams > 1 else {}),
         )  # fmt: skip
         texts = self.codec.decode(written.tolist())
         log_probs: Sequence[float | None] = [None] * len(texts)

@@ -48,9 +48,9 @@ class Progress:
 
 
 def train(
-    folder: Path | str,
     examples: Sequence[Example],
-    config: TrainConfig,
+    folder: Path | str,
+    config: TrainConfig | None = None,
     *,
     synthetic: Sequence[Example] = (),
     dev: Sequence[Example] = (),
@@ -61,13 +61,14 @@ def train(
     say: Callable[[str], None] = lambda line: None,
     progress: Callable[[Progress], None] = lambda report: None,
 ) -> Seq2Seq:
-    """Train a model into a run folder, or load it if it is there already.
+    """Train a model into a run folder, or load it if it is there already: `csl.train(examples, "run").predict([…])`.
 
     A folder that holds the same training is continued (unless `resume` is off), one that holds another is refused.
     `say` hears what is found out about the data, `progress` every line of metrics.
     """
     from accelerate import Accelerator
 
+    config = config or TrainConfig()
     if not examples and not synthetic:
         raise InputError("no examples to train on")
     accelerator = Accelerator(cpu=choose_device(device).type == "cpu")
@@ -124,7 +125,8 @@ class _Run:
         self._checkpoint, self._best = folder / "checkpoint.safetensors", folder / "best.safetensors"
         self._metrics: list[str] = []
         self._best_dev: tuple[float, int] | None = None  # accuracy, step
-        self._board = _board(folder / "tensorboard") if tensorboard and self._main else None
+        self._board: Any = None
+        self._tensorboard = tensorboard
 
     def open(self, resume: bool, about: dict[str, object], say: Callable[[str], None]) -> bool:
         """Make the folder ready; false if it holds the finished model of this run."""
@@ -139,7 +141,8 @@ class _Run:
             if self._main:
                 for old in ("metrics.jsonl", self._checkpoint.name, self._best.name):
                     (self.folder / old).unlink(missing_ok=True)
-                shutil.rmtree(self.folder / "model", ignore_errors=True)
+                for old in ("model", "tensorboard"):
+                    shutil.rmtree(self.folder / old, ignore_errors=True)
         elif other := next(
             (name for name in ("model", "metrics.jsonl", "config.json") if (self.folder / name).exists()), ""
         ):
@@ -170,6 +173,8 @@ class _Run:
     ) -> None:  # fmt: skip
         """Update to the last step, then leave the best weights in the network and in the folder."""
         config = self._config
+        if self._tensorboard and self._main:
+            self._board = _board(self.folder / "tensorboard")
         update = Updater(model.network, config, self._accelerator)
         start = self._load(model, update)
         if start:
