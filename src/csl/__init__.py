@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from csl.model.config import FitConfig
     from csl.model.model import Model
     from csl.sampling.config import SampleConfig
-    from csl.seq2seq.train import train
     from csl.seq2seq.config import TrainConfig
     from csl.seq2seq.predictor import Seq2Seq
+    from csl.seq2seq.train import train
 
 _HOME = {
     "augment": "csl.api",

@@ -32,8 +32,8 @@ class Batch:
 
     def part(self, index: int, parts: int) -> "Batch":
         """Give one process its share of the pairs."""
-        own = (np.ascontiguousarray(array[index::parts]) for array in (self.source, self.mask, self.labels))
-        return Batch(*own, self.tokens)
+        source, mask, labels = (np.ascontiguousarray(a[index::parts]) for a in (self.source, self.mask, self.labels))
+        return Batch(source, mask, labels, self.tokens)
 
 
 @dataclass(frozen=True)
