@@ -29,6 +29,7 @@ bench: $(READY)
 	$(BIN)/python benchmarks/induction.py
 	$(BIN)/python benchmarks/model.py
 	$(BIN)/python benchmarks/sampling.py
+	$(BIN)/python benchmarks/seq2seq.py
 
 clean:
 	rm -rf .venv runs

@@ -38,24 +38,22 @@ def ensemble(
     if not (out or test):
         raise InputError("nothing to do: give --out for predictions, --test for the table, or both")
     console = new_console()
-    systems = {"T5": Predictions.read(seq2seq), "CSL": Predictions.read(csl)}
+    ours, theirs = Predictions.read(csl), Predictions.read(seq2seq)
+    theirs.check(ours.inputs, csl)
+    systems = {"T5": theirs.outputs, "CSL": ours.outputs, "Ens.": combine(ours.outputs, theirs.outputs)}
     if augmented:
-        systems["Aug."] = Predictions.read(augmented)
-    for predictions in systems.values():
-        predictions.check(systems["CSL"].inputs, csl)
-    outputs = {name: predictions.outputs for name, predictions in systems.items()}
-    outputs["Ens."] = combine(outputs["CSL"], outputs["T5"])
+        better = Predictions.read(augmented)
+        better.check(ours.inputs, csl)
+        systems["Aug."] = better.outputs
     if test:
         fields = {"columns": ("category",), "source_field": input_field, "target_field": output_field}
         examples = list(read_examples(test, **fields))  # type: ignore[arg-type]
-        systems["CSL"].check([example.source_text for example in examples], test)
-        console.print(_table(breakdown(examples, outputs["CSL"], outputs)))
+        ours.check([example.source_text for example in examples], test)
+        console.print(_table(breakdown(examples, ours.outputs, systems)))
     if out:
         with atomic_writer(out) as file:
-            file.writelines(
-                f"{source}\t{output}\n" for source, output in zip(systems["CSL"].inputs, outputs["Ens."], strict=True)
-            )
-        console.print(f"{out}: {sum(map(bool, outputs['CSL'])):,} outputs of CSL, the others of the seq2seq model")
+            file.writelines(f"{x}\t{y}\n" for x, y in zip(ours.inputs, systems["Ens."], strict=True))
+        console.print(f"{out}: {sum(map(bool, ours.outputs)):,} outputs of CSL, the others of the seq2seq model")
 
 
 def _table(rows: "list[Breakdown]") -> Table:

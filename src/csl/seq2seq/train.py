@@ -84,7 +84,7 @@ def train(
     codec = new_codec(config, (text for e in (*examples, *synthetic) for text in (e.source_text, e.target_text)))
     if codec.swaps:
         say(f"swapped, as the tokenizer lacks them: {' '.join(codec.swaps)}")
-    original, made = (_encode(codec, *part, say) for part in ((examples, "original"), (synthetic, "synthetic")))
+    original, made = (encode(codec, *part, say) for part in ((examples, "original"), (synthetic, "synthetic")))
     batches = Batches(
         original, made, config.synthetic, config.batch_size, config.seed, codec.tokenizer.pad_token_id or 0
     )
@@ -96,7 +96,8 @@ def train(
     return model
 
 
-def _encode(codec: Codec, examples: Sequence[Example], name: str, say: Callable[[str], None]) -> Encoded:
+def encode(codec: Codec, examples: Sequence[Example], name: str, say: Callable[[str], None]) -> Encoded:
+    """Give the ids of examples, and say how many may be cut."""
     sources = codec.encode_sources([e.source_text for e in examples])
     targets = codec.encode_targets([e.target_text for e in examples])
     for side, ids, limit in (("inputs", sources, codec.max_source), ("outputs", targets, codec.max_target)):

@@ -73,7 +73,9 @@ def own_stream(device: torch.device) -> Iterator[None]:
 class Updater:
     """Updates a network, in `own_stream`, and sums the losses of batches on the device."""
 
-    def __init__(self, network: "PreTrainedModel", config: TrainConfig, accelerator: "Accelerator") -> None:
+    def __init__(
+        self, network: "PreTrainedModel", config: TrainConfig, accelerator: "Accelerator", *, capture: bool = True
+    ) -> None:
         self.device = accelerator.device
         self._config, self._accelerator = config, accelerator
         self.network: torch.nn.Module = accelerator.prepare_model(network)
@@ -83,7 +85,7 @@ class Updater:
             parameter.grad = torch.zeros_like(parameter)  # in one place for good, as captured graphs need it
         self._graphs: dict[tuple[torch.Size, ...], tuple[Any, Tensors]] = {}
         self._seen: set[tuple[torch.Size, ...]] = set()
-        self._capturing = self.device.type == "cuda" and accelerator.num_processes == 1
+        self._capturing = capture and self.device.type == "cuda" and accelerator.num_processes == 1
 
     def __call__(self, batch: Batch, step: int) -> None:
         """Update the weights; the first step is 0."""
