@@ -10,6 +10,7 @@ PACKAGE = Path(__file__).parents[1] / "src" / "csl"
 
 # From top to bottom. A layer may import itself and the rows below; layers in one row know nothing of each other.
 ROWS = [
+    ["__main__"],
     ["api", "cli"],
     ["experiment"],
     ["seq2seq", "baselines", "augmentation"],

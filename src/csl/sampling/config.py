@@ -44,7 +44,7 @@ class SampleConfig(BaseModel):
 PRESETS = {
     "scan": SampleConfig(max_depth=5),
     "cogs": SampleConfig(depths="even"),
-    "geoquery": SampleConfig(),
+    "geoquery": SampleConfig(depths="even", max_depth=12),
     "smcalflow": SampleConfig(max_depth=10),
 }
 
