@@ -12,7 +12,7 @@ import pytest
 import torch
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
-from csl.errors import InputError
+from csl.errors import CslError, InputError
 from csl.seq2seq.codec import new_codec
 from csl.seq2seq.config import TrainConfig
 from csl.seq2seq.network import new_network
@@ -270,3 +270,14 @@ def test_devices(learned: Path) -> None:
     assert choose_device("cpu") == CPU
     with pytest.raises(InputError, match="no device 'warp' here; try --device cpu"):
         Seq2Seq.load(learned, "warp")
+
+
+def test_a_device_without_memory_is_named_with_what_to_lower(learned: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = Seq2Seq.load(learned, "cpu")
+
+    def generate(**_: object) -> None:
+        raise torch.cuda.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.94 GiB.")
+
+    monkeypatch.setattr(model.network, "generate", generate)
+    with pytest.raises(CslError, match="lower batch_size 7 or beams 2"):
+        model.predict(["states next to ohio"], beams=2, batch_size=7)

@@ -1,7 +1,8 @@
 """Outputs for inputs by a trained model: batched greedy or beam search, k best with log p(y | x)."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from csl.data.files import read_lines, write_json
-from csl.errors import InputError
+from csl.errors import CslError, InputError
 from csl.seq2seq.batches import lengths_of, padded
 from csl.seq2seq.codec import Codec, load_tokenizer
 from csl.seq2seq.config import TrainConfig
@@ -82,7 +83,8 @@ class Seq2Seq:
         self.network.eval()
         for begin in range(0, len(order), batch_size):
             chosen = order[begin : begin + batch_size]
-            with torch.inference_mode(), autocast(self.config, self.device):
+            low = enough_memory(f"batch_size {batch_size} or beams {beams}")
+            with low, torch.inference_mode(), autocast(self.config, self.device):
                 for i, outputs in zip(chosen, self._batch([ids[i] for i in chosen], beams, k, scores), strict=True):
                     found[i] = outputs
             progress(min(begin + batch_size, len(order)))
@@ -121,6 +123,15 @@ def choose_device(name: str) -> torch.device:
         return torch.zeros((), device=name).device
     except (RuntimeError, AssertionError) as error:
         raise InputError(f"no device {name!r} here; try --device cpu") from error
+
+
+@contextmanager
+def enough_memory(options: str) -> Iterator[None]:
+    """Say which options to lower where a device runs out of memory."""
+    try:
+        yield
+    except torch.cuda.OutOfMemoryError as error:
+        raise CslError(f"the device ran out of memory; lower {options}") from error
 
 
 def use_threads(number: int | None) -> None:

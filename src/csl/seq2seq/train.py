@@ -28,7 +28,7 @@ from csl.seq2seq.batches import Batches, Encoded, lengths_of
 from csl.seq2seq.codec import Codec, new_codec
 from csl.seq2seq.config import TrainConfig
 from csl.seq2seq.network import new_network
-from csl.seq2seq.predictor import Seq2Seq, choose_device
+from csl.seq2seq.predictor import Seq2Seq, choose_device, enough_memory
 from csl.seq2seq.update import Updater, own_stream
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def train(
     network = new_network(config, len(codec.tokenizer))
     say(f"{config.model}: {sum(p.numel() for p in network.parameters()):,} parameters on {accelerator.device.type}")
     model = Seq2Seq(network, codec, config, accelerator.device)
-    with own_stream(accelerator.device):
+    with own_stream(accelerator.device), enough_memory(f"batch_size {config.batch_size} or max_target"):
         run.fit(model, batches, dev, say, progress)
     return model
 
@@ -189,7 +189,7 @@ class _Run:
             if not tested and done % LOG:
                 continue
             loss = update.take_loss(done - last)
-            if math.isnan(loss):
+            if not math.isfinite(loss):
                 raise CslError(f"the loss is not a number after step {done:,}; lower learning_rate or raise warmup")
             speed = (done - last) / (time.perf_counter() - clock)
             accuracy = self._test(model, dev) if tested and dev else None
@@ -245,6 +245,8 @@ class _Run:
         if not self._checkpoint.exists():
             return 0
         tensors, about = checkpoint.load_tensors(self._checkpoint)
+        if about["fingerprint"] != self._mark:
+            raise InputError("of another training; start over with --no-resume", self._checkpoint)
         parts: dict[str, checkpoint.Weights] = {"w": {}, "o": {}}
         for key, tensor in tensors.items():
             kind, _, name = key.partition("/")
