@@ -89,3 +89,96 @@ def test_bad_files_are_refused(run: Path, tmp_path: Path) -> None:
         result = csl("evaluate", *arguments)
         assert isinstance(result.exception, InputError)
         assert reason in str(result.exception)
+
+
+# of a model that csl train made, and of a file of predictions
+
+
+LEARNED = [
+    Example.of("walk left", "LEFT ( WALK )", category="two"),
+    Example.of("look right", "RIGHT(LOOK)", category="two"),
+    Example.of("run left", "LEFT ( LOOK )", category="two"),
+    Example.of("jump", "JUMP", category="one"),
+]
+
+
+def test_a_trained_model_by_category(trained: Path, tmp_path: Path) -> None:
+    write_examples(tmp_path / "test.tsv", LEARNED, columns=("category",))
+    result = csl("evaluate", trained, tmp_path / "test.tsv", "--device", "cpu", "--errors", tmp_path / "wrong.tsv")
+    assert rows(result) == [
+        [" one", "1", "100.0%", "100.0%", "100.0%"],
+        [" two", "3", "66.7%", "100.0%", "66.7%"],
+        [" all", "4", "75.0%", "100.0%", "75.0%"],
+    ]
+    assert "derivable" not in result.output
+    assert result.output.endswith(f"{tmp_path / 'wrong.tsv'}: 1 wrong outputs\n")
+    assert (tmp_path / "wrong.tsv").read_text("utf-8") == "run left\tLEFT ( LOOK )\tLEFT ( RUN )\n"
+
+
+def test_a_trained_model_on_json_lines(trained: Path, tmp_path: Path) -> None:
+    lines = [json.dumps({"q": e.source_text, "a": e.target_text, **e.meta}) for e in LEARNED]
+    (tmp_path / "test.jsonl").write_text("\n".join(lines), "utf-8")
+    fields = ("--input-field", "q", "--output-field", "a")
+    found = rows(csl("evaluate", trained, tmp_path / "test.jsonl", *fields, "--device", "cpu", "--threads", 1))
+    assert [row[2] for row in found] == ["100.0%", "66.7%", "75.0%"]
+
+
+def test_a_file_of_predictions(tmp_path: Path) -> None:
+    write_examples(tmp_path / "test.tsv", TEST, columns=("category",))
+    outputs = ["JUMP WALK", "JUMP RUN", "JUMP", "", "RUNWALK JUMP", "RUN  WALK JUMP RUN\tand more"]
+    lines = [f"{e.source_text}\t{output}\n" for e, output in zip(TEST, outputs, strict=True)]
+    (tmp_path / "made.tsv").write_text("".join(lines), "utf-8")
+    result = csl("evaluate", tmp_path / "made.tsv", tmp_path / "test.tsv", "--errors", tmp_path / "wrong.tsv")
+    assert rows(result) == [
+        [" one", "2", "50.0%", "50.0%", "100.0%"],
+        [" two", "4", "50.0%", "100.0%", "50.0%"],
+        [" all", "6", "50.0%", "83.3%", "60.0%"],
+    ]
+    assert (tmp_path / "wrong.tsv").read_text("utf-8") == (
+        "jump and run\tRUN JUMP\tJUMP RUN\nrun and walk and jump\tRUN WALK JUMP\tRUNWALK JUMP\n"
+    )
+
+
+def test_predictions_of_the_parser_score_as_the_parser(run: Path, tmp_path: Path) -> None:
+    write_examples(tmp_path / "test.tsv", TEST, columns=("category",))
+    (tmp_path / "made.tsv").write_text(csl("parse", run, tmp_path / "test.tsv").stdout, "utf-8")
+    found = rows(csl("evaluate", tmp_path / "made.tsv", tmp_path / "test.tsv"))
+    assert found == rows(csl("evaluate", run, tmp_path / "test.tsv"))
+
+
+def test_white_space_around_signs_does_not_count(tmp_path: Path) -> None:
+    pairs = {"a": "f(a)", "b": "f ( a b )", "c": "f ( a_b )", "d": "f ( A )"}
+    write_examples(tmp_path / "test.tsv", [Example.of(x, y) for x, y in pairs.items()])
+    (tmp_path / "made.tsv").write_text("a\tf ( a )\nb\tf(a b)\nc\tf(a _b)\nd\tf(a)\n", "utf-8")
+    assert rows(csl("evaluate", tmp_path / "made.tsv", tmp_path / "test.tsv"))[-1][1:3] == ["4", "50.0%"]
+
+
+def test_what_is_no_model_and_no_prediction_is_refused(
+    trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    test = tmp_path / "test.tsv"
+    write_examples(test, LEARNED)
+    (tmp_path / "other.tsv").write_text("jump\tJUMP\n" * 4, "utf-8")
+    (tmp_path / "few.tsv").write_text("jump\tJUMP\n", "utf-8")
+    (tmp_path / "one.tsv").write_text("walk left\tX\nlook right\n", "utf-8")
+    (tmp_path / "unfinished").mkdir()
+    (tmp_path / "unfinished" / "train.json").write_text("{}", "utf-8")
+    for arguments, reason in (
+        ((tmp_path / "absent", test), "absent: cannot be read"),
+        ((tmp_path / "other.tsv", test), f"the input of prediction 1 is 'jump', in {test} 'walk left'"),
+        ((tmp_path / "few.tsv", test), f"few.tsv: 1 predictions, but {test} has 4 inputs"),
+        ((tmp_path / "one.tsv", test), "one.tsv:2: one column; expected input<TAB>output, as csl predict"),
+        ((tmp_path / "unfinished", test), "unfinished: holds no model that `csl train` wrote"),
+        ((trained, test, "--device", "warp"), "no device 'warp' here; try --device cpu"),
+    ):
+        result = csl("evaluate", *arguments)
+        assert isinstance(result.exception, InputError), result.exception
+        assert reason in str(result.exception)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert str(csl("evaluate", trained, test).exception).startswith("not installed: torch, ")
+
+
+@pytest.mark.xfail(strict=True, reason="csl predict takes it, csl evaluate does not")
+def test_the_folder_of_the_model_alone_will_do(trained: Path, tmp_path: Path) -> None:
+    write_examples(tmp_path / "test.tsv", LEARNED)
+    assert rows(csl("evaluate", trained / "model", tmp_path / "test.tsv", "--device", "cpu"))[-1][2] == "75.0%"

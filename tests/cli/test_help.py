@@ -25,6 +25,10 @@ finally:
         ["data", "prepare", "--help"],
         ["grammar", "--help"],
         ["induce", "--help"],
+        ["train", "--help"],
+        ["predict", "--help"],
+        ["evaluate", "--help"],
+        ["ensemble", "--help"],
     ],
     ids=" ".join,
 )
