@@ -34,7 +34,8 @@ PAIRS += [
     for a, b in list(combinations(PLACES, 2))[::3]
 ]
 TINY = TrainConfig(
-    layers=1, heads=2, d_model=16, d_ff=16, steps=6, batch_size=4, warmup=2, evaluate_every=2, max_target=16, seed=3
+    layers=1, heads=2, d_model=16, d_ff=16, dropout=0.1, steps=6, batch_size=4, warmup=2, evaluate_every=2,
+    max_target=16, seed=3,
 )  # fmt: skip
 
 

@@ -120,6 +120,12 @@ def test_a_checkpoint_has_the_dropout_of_the_config(tmp_path: Path) -> None:
     network = new_network(TrainConfig(model=str(tmp_path), dropout=0.4), 0)
     assert {m.p for m in network.modules() if isinstance(m, torch.nn.Dropout)} == {0.4}
     assert load_network(tmp_path).config.dropout_rate == 0.1  # as it was saved
+    assert new_network(TrainConfig(model=str(tmp_path)), 0).config.dropout_rate == 0.1
+
+
+def test_a_new_network_has_no_dropout_unless_it_is_asked_for() -> None:
+    network = new_network(TrainConfig(d_model=16, d_ff=16, layers=1), 30)
+    assert {module.p for module in network.modules() if isinstance(module, torch.nn.Dropout)} == {0.0}
 
 
 def test_weights_are_loaded_in_full_precision(tmp_path: Path) -> None:

@@ -30,6 +30,9 @@ class TrainConfig(BaseModel):
         Literal["auto", "bf16", "fp32"], Field(description="auto: bf16 on a GPU that has it, else fp32")
     ] = "auto"
     evaluate_every: Annotated[int, Field(ge=1, description="steps between checkpoints and tests on dev")] = 500
+    dropout: Annotated[
+        float | None, Field(ge=0, lt=1, description="default: as the checkpoint has it, none in a new model")
+    ] = None
     seed: Annotated[int, Field(ge=0, description="of new weights, dropout and batches")] = 0
 
     # of a new model only
@@ -39,4 +42,3 @@ class TrainConfig(BaseModel):
     heads: Annotated[int, Field(ge=1, description="of attention, of 64 dimensions each")] = 4
     d_model: Annotated[int, Field(ge=1, description="width of the residual stream")] = 256
     d_ff: Annotated[int, Field(ge=1, description="width of the feed-forward layers")] = 1024
-    dropout: Annotated[float, Field(ge=0, lt=1, description="of a new or a pretrained model")] = 0.1
