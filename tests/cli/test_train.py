@@ -148,9 +148,10 @@ def test_options_are_listed_with_their_defaults() -> None:
 
 def test_the_page_lists_every_option_with_its_default() -> None:
     table = dict(re.findall(r"^\| `(\w+)` \| (.+?) \| .+ \|$", PAGE.read_text("utf-8"), re.MULTILINE))
+    defaults = {name: field.default for name, field in TrainConfig.model_fields.items()}
     assert table == {
-        name: f"`{field.default}`" if isinstance(field.default, str) else str(field.default)
-        for name, field in TrainConfig.model_fields.items()
+        name: "–" if value is None else f"`{value}`" if isinstance(value, str) else str(value)
+        for name, value in defaults.items()
     }
 
 
@@ -285,7 +286,7 @@ def test_a_folder_of_something_else_is_left_alone(resume: tuple[str, ...], pairs
 
 
 def test_ctrl_c_says_how_to_go_on_and_the_same_command_does(pairs: Path, run: Path, tmp_path: Path) -> None:
-    long = (*QUICK, "--dev", str(pairs), "--set=steps=200", "--set=evaluate_every=20", "--set=batch_size=32")
+    long = (*QUICK, "--dev", str(pairs), "--set=steps=200", "--set=evaluate_every=20", "--set=dropout=0.1")
     line = [sys.executable, "-m", "csl", "train", str(pairs), "--out", str(run), *long]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     # jobs in the background inherit a SIGINT that is ignored; a person's terminal does not
