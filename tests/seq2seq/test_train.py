@@ -378,7 +378,7 @@ def test_a_damaged_description_is_refused(content: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["model", "metrics.jsonl", "config.json"])
 def test_a_folder_of_others_is_left_alone(name: str, resume: bool, tmp_path: Path) -> None:
     (tmp_path / name).mkdir()
-    with pytest.raises(InputError, match=rf"holds '{name}', which is not of a training; name another folder"):
+    with pytest.raises(InputError, match=rf"holds '{name}', which is not of a training; name another"):
         train(PAIRS, tmp_path, TINY, resume=resume)
     assert files(tmp_path) == {name}
 

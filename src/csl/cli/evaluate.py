@@ -36,7 +36,8 @@ def evaluate(
 
     console = new_console()
     fields = {"columns": ("category",), "source_field": input_field, "target_field": output_field}
-    if what.is_dir() and not (what / "train.json").exists():
+    trained = any((what / name).exists() for name in ("train.json", "codec.json"))
+    if what.is_dir() and not trained:
         from csl.experiment.fitting import load_model
         from csl.model.evaluate import evaluate as measure
 

@@ -39,7 +39,7 @@ def fit(
     A fit that was stopped goes on where it was when the command is given again.
     """
     from csl.data import read_examples
-    from csl.data.files import read_lines
+    from csl.data.files import read_inputs
     from csl.data.options import changed, parse_setting, read_options
     from csl.experiment.fitting import fit_into, read_run, training_file
     from csl.model.config import FitConfig, choose
@@ -54,7 +54,7 @@ def fit(
     fields = {"source_field": input_field, "target_field": output_field}
     examples = list(read_examples(train or training_file(run), **fields))
     held_out = list(read_examples(dev, **fields)) if dev else []
-    inputs = [tuple(line.split("\t")[0].split()) for _, line in read_lines(unlabeled)] if unlabeled else []
+    inputs = [tuple(line.split()) for line in read_inputs(unlabeled, input_field)] if unlabeled else []
     if preset == "auto":
         chosen, reason = choose(len(grammar), len(examples))
         options = changed(chosen, given)

@@ -66,9 +66,9 @@ def _given(model: "Model", source: list[str], target: tuple[str, ...]) -> float:
 
 
 def _parse_file(model: "Model", path: Path, k: int, scores: bool, threads: int) -> None:
-    from csl.data.files import read_lines
+    from csl.data.files import read_inputs
 
-    sources = [line.split("\t")[0].split() for _, line in read_lines(path) if line.strip()]
+    sources = [line.split() for line in read_inputs(path)]
     parses = model.parse_all(sources, threads) if k == 1 else [None] * len(sources)
     for source, best in zip(sources, parses, strict=True):
         found = model.parse_best(source, k) if k > 1 else [best] if best else []

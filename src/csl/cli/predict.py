@@ -13,7 +13,9 @@ from csl.cli.train import need_torch
 
 def predict(
     run: Annotated[Path, typer.Argument(help="The run folder of csl train.")],
-    inputs: Annotated[Path, typer.Argument(help="Inputs, one a line; in .tsv, the first column. Plain or .gz.")],
+    inputs: Annotated[
+        Path, typer.Argument(help="Inputs, one a line; the first column of .tsv, a field of .jsonl. Plain or .gz.")
+    ],
     out: Annotated[Path | None, typer.Option(help="Write input<TAB>output here; default: the screen.")] = None,
     beams: Annotated[int, typer.Option(min=1, help="Beams of the search; 1: greedy.")] = 1,
     k: Annotated[int, typer.Option("-k", min=1, help="Give so many outputs, the best first; needs as many beams.")] = 1,
@@ -21,11 +23,12 @@ def predict(
     batch_size: Annotated[int, typer.Option(min=1, help="Inputs at a time.")] = 128,
     device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
     threads: Annotated[int | None, typer.Option(min=1, help="Threads on the CPU; default: as torch chooses.")] = None,
+    input_field: Annotated[str, typer.Option(help="JSON lines: the field with the input.")] = "input",
 ) -> None:
     """Predict the output of each input, written as input<TAB>output."""
-    from csl.data.files import atomic_writer, read_lines
+    from csl.data.files import atomic_writer, read_inputs
 
-    sources = [" ".join(line.split("\t")[0].split()) for _, line in read_lines(inputs) if line.strip()]
+    sources = read_inputs(inputs, input_field)
     need_torch()
     from csl.seq2seq.predictor import Seq2Seq, use_threads
 

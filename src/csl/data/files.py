@@ -140,6 +140,19 @@ def read_examples(
         raise InputError("no examples in the file; expected lines of input<TAB>output", path)
 
 
+def read_inputs(path: Path | str, source_field: str = "input") -> list[str]:
+    """Read inputs: one a line, the first column of a `.tsv`, or a field of a `.jsonl` file; plain or `.gz`."""
+    path, inputs = Path(path), []
+    for number, line in read_lines(path):
+        if not line.strip():
+            continue
+        text = line.split("\t")[0]
+        if _is_json_lines(path):
+            text, _, _ = _json_fields(line, source_field, source_field, path, number)
+        inputs.append(" ".join(text.split()))
+    return inputs
+
+
 def _json_fields(
     line: str, source_field: str, target_field: str, path: Path, number: int
 ) -> tuple[str, str, dict[str, str]]:

@@ -38,7 +38,7 @@ def parse_setting(text: str) -> tuple[str, str]:
     key, equals, value = text.partition("=")
     if not equals:
         raise InputError(f"--set {text}: expected key=value, for example --set seed=1")
-    return key.strip(), value.strip()
+    return key.strip(), value.lstrip()  # a prefix may end with a blank
 
 
 def changed(

@@ -161,6 +161,7 @@ def load_tokenizer(name: str | Path) -> "PreTrainedTokenizerBase":
     """Load the tokenizer of a checkpoint, by name or folder."""
     from transformers import AutoTokenizer
 
+    refuse_missing(name)
     try:
         tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(name)
     except Exception as error:  # what a missing, foreign or damaged file raises differs by library and version
@@ -168,6 +169,15 @@ def load_tokenizer(name: str | Path) -> "PreTrainedTokenizerBase":
     if not set(tokenizer.get_vocab()) - {*tokenizer.all_special_tokens, "▁"}:  # made up where there is no file
         raise InputError(f"no tokenizer found: no file holds a vocabulary; {MODEL_REMEDY}", name)
     return tokenizer
+
+
+def refuse_missing(name: str | Path) -> None:
+    """Refuse a name that can only be a folder that is not there, before the hub is asked for it in vain."""
+    path = Path(name)
+    beside_others = len(path.parts) == 2 and path.parent.is_dir()
+    only_a_path = path.is_absolute() or str(name).startswith(".") or len(path.parts) > 2 or beside_others
+    if only_a_path and not path.exists():
+        raise InputError(f"no such folder; {MODEL_REMEDY}", name)
 
 
 def first_line(error: BaseException) -> str:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from csl.errors import InputError
-from csl.seq2seq.codec import MODEL_REMEDY, first_line
+from csl.seq2seq.codec import MODEL_REMEDY, first_line, refuse_missing
 from csl.seq2seq.config import SCRATCH, TrainConfig
 
 if TYPE_CHECKING:
@@ -68,6 +68,7 @@ def load_network(name: str | Path, dropout: float | None = None) -> "PreTrainedM
     """Load an encoder-decoder by name or folder, in fp32."""
     from transformers import AutoConfig, AutoModelForSeq2SeqLM
 
+    refuse_missing(name)
     try:
         with _quiet():
             sizes = AutoConfig.from_pretrained(name)

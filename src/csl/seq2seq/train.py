@@ -79,7 +79,8 @@ def train(
             f"batch_size {config.batch_size} is less than one pair for each of {accelerator.num_processes} processes"
         )
     run = _Run(Path(folder), config, _fingerprint(config, examples, synthetic, dev), accelerator, tensorboard)
-    if not run.open(resume, about or {}, say):
+    if run.finished(resume):
+        say(f"{folder} holds this model already; --no-resume trains it anew")
         return Seq2Seq.load(run.folder, device)
     codec = new_codec(config, (text for e in (*examples, *synthetic) for text in (e.source_text, e.target_text)))
     if codec.swaps:
@@ -89,6 +90,7 @@ def train(
         original, made, config.synthetic, config.batch_size, config.seed, codec.tokenizer.pad_token_id or 0
     )
     network = new_network(config, len(codec.tokenizer))
+    run.begin(about or {})
     say(f"{config.model}: {sum(p.numel() for p in network.parameters()):,} parameters on {accelerator.device.type}")
     model = Seq2Seq(network, codec, config, accelerator.device)
     with own_stream(accelerator.device), enough_memory(f"batch_size {config.batch_size} or max_target"):
@@ -129,32 +131,30 @@ class _Run:
         self._board: Any = None
         self._tensorboard = tensorboard
 
-    def open(self, resume: bool, about: dict[str, object], say: Callable[[str], None]) -> bool:
-        """Make the folder ready; false if it holds the finished model of this run."""
-        make_folder(self.folder)
+    def finished(self, resume: bool) -> bool:
+        """Tell whether the folder holds the model of this run; refuse one that holds something else."""
         path = self.folder / "train.json"
-        if resume and path.exists():
+        self._new = not (resume and path.exists())
+        if not self._new:
             self._check_same(path)
-            if (self.folder / "model").is_dir():
-                say(f"{self.folder} holds this model already; --no-resume trains it anew")
-                return False
-        elif path.exists():
-            if self._main:
+            return (self.folder / "model").is_dir()
+        others = (name for name in ("model", "metrics.jsonl", "config.json") if (self.folder / name).exists())
+        if not path.exists() and (other := next(others, None)):
+            raise InputError(f"holds {other!r}, which is not of a training; name another with --out", self.folder)
+        return False
+
+    def begin(self, about: dict[str, object]) -> None:
+        """Make the folder ready."""
+        make_folder(self.folder)
+        if self._main:
+            if self._new:
                 for old in ("metrics.jsonl", self._checkpoint.name, self._best.name):
                     (self.folder / old).unlink(missing_ok=True)
                 for old in ("model", "tensorboard"):
                     shutil.rmtree(self.folder / old, ignore_errors=True)
-        elif other := next(
-            (name for name in ("model", "metrics.jsonl", "config.json") if (self.folder / name).exists()), ""
-        ):
-            raise InputError(
-                f"holds {other!r}, which is not of a training; name another folder with --out", self.folder
-            )
-        if self._main:
             self._about = {"csl": __version__, "fingerprint": self._mark, "train": self._config.model_dump(), **about}
-            write_json(path, self._about)
+            write_json(self.folder / "train.json", self._about)
         self._accelerator.wait_for_everyone()
-        return True
 
     def _check_same(self, path: Path) -> None:
         """Refuse a folder that holds another training, and say what differs."""
