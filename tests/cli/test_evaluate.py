@@ -178,7 +178,6 @@ def test_what_is_no_model_and_no_prediction_is_refused(
     assert str(csl("evaluate", trained, test).exception).startswith("not installed: torch, ")
 
 
-@pytest.mark.xfail(strict=True, reason="csl predict takes it, csl evaluate does not")
 def test_the_folder_of_the_model_alone_will_do(trained: Path, tmp_path: Path) -> None:
     write_examples(tmp_path / "test.tsv", LEARNED)
     assert rows(csl("evaluate", trained / "model", tmp_path / "test.tsv", "--device", "cpu"))[-1][2] == "75.0%"

@@ -57,6 +57,14 @@ def test_inputs_are_lines_or_the_first_column(trained: Path, tmp_path: Path) -> 
         assert predict(trained, tmp_path / name).stdout == "walk left\tLEFT ( WALK )\njump\tJUMP\n"
 
 
+def test_inputs_are_a_field_of_json_lines(trained: Path, tmp_path: Path) -> None:
+    path = tmp_path / "inputs.jsonl"
+    path.write_text('{"input": "jump", "q": "walk left"}\n\n{"input": "run", "q": "look"}\n', "utf-8")
+    assert predict(trained, path).stdout == "jump\tJUMP\nrun\tRUN\n"
+    assert predict(trained, path, "--input-field", "q").stdout == "walk left\tLEFT ( WALK )\nlook\tLOOK\n"
+    assert "inputs.jsonl:1: " in refused(trained, path, "--input-field", "absent")
+
+
 def test_no_inputs_are_no_failure(trained: Path, tmp_path: Path) -> None:
     (tmp_path / "inputs.txt").write_text("", "utf-8")
     result = predict(trained, tmp_path / "inputs.txt")
@@ -77,7 +85,6 @@ def test_several_outputs_come_best_first_with_their_scores(trained: Path, known:
     assert plain == [[row[0], *row[1::2]] for row in rows]
 
 
-@pytest.mark.xfail(strict=True, reason="signs without a text are written too")
 def test_several_outputs_differ(trained: Path, known: Path) -> None:
     for row in table(predict(trained, known, "--beams", 4, "-k", 4).stdout):
         assert len(set(row[1:])) == 4
@@ -119,13 +126,6 @@ def test_bad_input_is_refused(trained: Path, known: Path, tmp_path: Path) -> Non
         assert reason in refused(*arguments)
     for option in ("--beams", "-k", "--batch-size", "--threads"):
         assert predict(trained, known, option, 0).exit_code == 2
-
-
-@pytest.mark.xfail(strict=True, reason="lines of JSON are taken for inputs")
-def test_json_lines_are_no_plain_inputs(trained: Path, tmp_path: Path) -> None:
-    (tmp_path / "inputs.jsonl").write_text('{"input": "jump", "output": "?"}\n', "utf-8")
-    result = predict(trained, tmp_path / "inputs.jsonl")
-    assert isinstance(result.exception, InputError) or result.stdout == "jump\tJUMP\n"
 
 
 def test_errors_are_one_line_on_stderr_and_exit_code_2(trained: Path, known: Path) -> None:
