@@ -106,7 +106,7 @@ def test_characters_of_the_data_come_before_others(tmp_path: Path, word: str) ->
 
 
 def test_a_name_that_holds_no_model_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"no tokenizer found.*name a folder") as caught:
+    with pytest.raises(InputError, match=r"no such folder; name a folder") as caught:
         new_codec(TrainConfig(model=str(tmp_path / "nothing")), ["a"])
     assert "\n" not in str(caught.value)
 

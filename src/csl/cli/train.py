@@ -77,6 +77,8 @@ def train(
         for paths in ([examples], synthetic or [], [dev] if dev else [])
     )
     need_torch()
+    from accelerate import PartialState
+
     from csl.seq2seq.predictor import use_threads
     from csl.seq2seq.train import train as run
 
@@ -93,7 +95,8 @@ def train(
             original, out, chosen, synthetic=made, dev=held_out, device=device, resume=resume, tensorboard=tensorboard,
             about={"original": len(original), "synthetic": len(made)}, say=console.print, progress=show,
         )  # fmt: skip
-    console.print(f"model: {out / 'model'}; {time.perf_counter() - start:.1f} s")
+    if PartialState().is_main_process:
+        console.print(f"model: {out / 'model'}; {time.perf_counter() - start:.1f} s")
 
 
 def need_torch() -> None:

@@ -8,16 +8,13 @@ second one with a neighbour, to look at instead. Dropout is off unless it is ask
 which are what a new network is for, are learnt far more slowly with T5's 10 %.
 """
 
-import logging
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import torch
 
 from csl.errors import InputError
-from csl.seq2seq.codec import MODEL_REMEDY, first_line, refuse_missing
+from csl.seq2seq.codec import MODEL_REMEDY, first_line, quiet, refuse_missing
 from csl.seq2seq.config import SCRATCH, TrainConfig
 
 if TYPE_CHECKING:
@@ -70,7 +67,7 @@ def load_network(name: str | Path, dropout: float | None = None) -> "PreTrainedM
 
     refuse_missing(name)
     try:
-        with _quiet():
+        with quiet():
             sizes = AutoConfig.from_pretrained(name)
             if dropout is not None:
                 for key in ("dropout_rate", "dropout"):  # T5's name, and the others'
@@ -90,21 +87,5 @@ def save_network(network: "PreTrainedModel", folder: Path) -> None:
     """Write a checkpoint folder; untied embeddings stay untied when it is loaded."""
     embedding, output = network.get_input_embeddings(), network.get_output_embeddings()
     network.config.tie_word_embeddings = output.weight is embedding.weight
-    with _quiet():
+    with quiet():
         network.save_pretrained(folder)
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Keep the library's progress bars and hints out of our output."""
-    from transformers.utils import logging as noise
-
-    bars, level = noise.is_progress_bar_enabled(), noise.get_verbosity()
-    noise.disable_progress_bar()
-    noise.set_verbosity(logging.CRITICAL)
-    try:
-        yield
-    finally:
-        noise.set_verbosity(level)
-        if bars:
-            noise.enable_progress_bar()
