@@ -141,7 +141,8 @@ def test_what_cannot_be_loaded_is_refused_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "bare" / "model.safetensors").unlink()
     (tmp_path / "empty").mkdir()
     for name in ("short", "bare", "empty", "absent"):
-        with pytest.raises(InputError, match=r"(no seq2seq model could be loaded: .*|no such folder); name a folder") as caught:
+        message = r"(no seq2seq model could be loaded: .*|no such folder); name a folder"
+        with pytest.raises(InputError, match=message) as caught:
             load_network(tmp_path / name)
         assert str(caught.value).startswith(str(tmp_path / name))
         assert "\n" not in str(caught.value)
