@@ -1,0 +1,1 @@
+"""`csl report`: what a run came to, as data and as one page."""
