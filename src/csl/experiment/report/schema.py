@@ -112,8 +112,9 @@ class Uncovered(TypedDict):
 
 
 class UncoveredInputs(TypedDict):
-    """Inputs of the test set, and unlabelled ones, that get no output, and why."""
+    """Inputs that get no output, and why."""
 
+    of: str  # test, or unlabelled if there is no test set
     inputs_total: int  # inputs that were looked at
     covered: int  # some derivation gives the input, with whatever output
     derivable: int | None  # some derivation gives input and right output; None without test set
@@ -191,13 +192,12 @@ class Dependent(TypedDict):
 
     input: str
     output: str  # the right one, or of an unlabelled input what the grammar makes of it
-    origin: str  # test, unlabelled
     right: bool | None  # whether the parser has it right all the same
     pairs: list[int]  # places in `pairs` of the coverage
 
 
 class Suggestion(TypedDict):
-    """An input that is worth annotating."""
+    """An input that is worth annotating: an unlabelled one if there are any, otherwise one of the test set."""
 
     input: str
     adds: int  # inputs that then depend on nothing new any more; the input itself counts if it is one of them
@@ -218,8 +218,9 @@ class CoverageTotals(TypedDict):
 
 
 class Coverage(TypedDict):
-    """Compositional coverage: rule pairs that test or unlabelled inputs need and that training never shows."""
+    """Compositional coverage: rule pairs that inputs need and that training never shows."""
 
+    of: str  # test, or unlabelled if there is no test set
     totals: CoverageTotals
     pairs: list[RulePair]  # those that most inputs depend on first
     inputs: list[Dependent]
