@@ -1,0 +1,100 @@
+"""Everything a report shows, gathered from a run folder (`csl.experiment.report.schema` says what that is).
+
+Lists are cut, counts are not: COGS, with 24,000 training and 10,500 test examples, takes seconds on one core.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from csl.data import Example
+from csl.data.score import same
+from csl.experiment.report import curves, summary
+from csl.experiment.report.composition import Composition
+from csl.experiment.report.derivations import Derivations
+from csl.experiment.report.derivations import Rules as Preorder
+from csl.experiment.report.material import Material
+from csl.experiment.report.rules import describe_rules
+from csl.experiment.report.schema import Coverage, Report, Scores
+from csl.experiment.report.scores import describe_scores, read_predictions
+from csl.experiment.report.synthetic import choose_samples, describe_samples
+from csl.experiment.report.trees import pair_trees, parse_trees
+from csl.experiment.report.uncovered import describe_uncovered
+from csl.induction.config import InductionConfig
+
+
+def collect(run: Path, *, test: Path | None = None, unlabelled: Path | None = None, threads: int = 1) -> Report:
+    """Gather what a report of a run shows.
+
+    `test` is data/test.tsv of the run folder unless it is named; it has a category in column 3. With `unlabelled`, what
+    is worth annotating is chosen among these inputs; without a test set they stand in its place.
+    """
+    material = Material.read(run, test, unlabelled)
+    config = InductionConfig(**material.config.get("induction", {}))
+    derivations = Derivations(material.grammar, material.model, config.max_units, threads)
+    distinct = list(dict.fromkeys(material.train))
+    best = dict(zip(distinct, derivations.best(distinct), strict=True))
+    trained = [best[example] for example in material.train]
+    rules = describe_rules(derivations.rules, material.seeds, material.train, trained, config)
+    trees = pair_trees("train", distinct, list(best.values()), derivations)
+
+    of = "test" if material.test else "unlabelled"
+    sources = [example.source for example in material.test] or list(material.unlabelled)
+    parses = derivations.parse(sources)
+    uncovered = describe_uncovered(of, sources, material.test, parses, derivations, threads) if sources else None
+    if material.test:
+        trees += parse_trees(material.test, parses, derivations)
+    scores = _scores(material, parses, derivations) if material.test else None
+    coverage = _coverage(of, material, parses, derivations) if sources and material.train else None
+
+    synthetic = None
+    if material.samples:
+        shown = choose_samples(material.samples, derivations)
+        drawn, drawn_by = [example for example, _ in shown], [rules for _, rules in shown]
+        trees += pair_trees("synthetic", drawn, drawn_by, derivations)
+        synthetic = describe_samples(material.samples, shown, material.train)
+
+    metrics = curves.read_metrics(run)
+    fit = curves.fit_curve(metrics)
+    states = material.model.theta_rule.shape[0] if material.model else None
+    return Report(
+        title=summary.title(material),
+        summary=summary.summarise(rules, fit, states, uncovered, scores, synthetic, coverage),
+        induction=curves.induction_curve(metrics) or None,
+        fit=fit or None,
+        training=curves.training_curves(run) or None,
+        rules=rules,
+        trees=trees,
+        uncovered=uncovered,
+        scores=scores,
+        synthetic=synthetic,
+        coverage=coverage,
+        config=summary.options(material),
+        versions=summary.versions(material),
+    )
+
+
+def _scores(material: Material, parses: Sequence[Preorder], derivations: Derivations) -> Scores | None:
+    """Score the predictions of the run, and the parser if there are none of it; None if there is nothing to score."""
+    systems, other = read_predictions(material.folder, material.test)
+    if material.model and "csl" not in systems:
+        outputs = [derivations.example(rules).target_text if rules else "" for rules in parses]
+        systems = {"csl": outputs, **systems}
+    return describe_scores(material.test, systems, other) if systems else None
+
+
+def _coverage(of: str, material: Material, parses: Sequence[Preorder], derivations: Derivations) -> Coverage:
+    """Look at the test set and, for what is worth annotating, at the unlabelled inputs; or at these alone."""
+
+    def guessed(sources: Sequence[tuple[str, ...]], parses: Sequence[Preorder]) -> list[Example]:
+        return [
+            derivations.example(rules) if rules else Example(source, ())
+            for source, rules in zip(sources, parses, strict=True)
+        ]
+
+    composition = Composition(material.train, derivations)
+    if not material.test:
+        return composition.describe(of, guessed(material.unlabelled, parses), None)
+    pairs = zip(guessed([example.source for example in material.test], parses), material.test, strict=True)
+    right = [same(guess.target_text, example.target_text) for guess, example in pairs]
+    pool = guessed(material.unlabelled, derivations.parse(material.unlabelled))
+    return composition.describe(of, material.test, right, pool)

@@ -1,0 +1,104 @@
+"""Derivations for a report: the best one of each pair, what a parser makes of an input, and which rule pairs occur.
+
+The best derivation is the most probable one of the model or, without a model, one with fewest rules. A derivation is
+the places of its rules in the grammar, in preorder. A rule pair is a context (a nonterminal of a rule, or the top of a
+derivation; `csl.model.model.context_starts`) and the rule that is there.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from csl.data import Example
+from csl.grammar import Grammar
+from csl.kernels.inside import viterbi
+from csl.kernels.source_chart import Forests
+from csl.kernels.threads import Threads
+from csl.model.model import LIMIT, Model, context_starts
+from csl.parsing.derivation import MAX_OUTPUT, Derivation
+from csl.parsing.deriver import Deriver
+
+T = TypeVar("T")
+Rules = tuple[int, ...]
+Bools = npt.NDArray[np.bool_]
+CHUNK = 256  # pairs whose forests are in memory at once
+IMPOSSIBLE = -1e3  # log probability of what the model rules out; a derivation in need of it is still one
+NEW = -1e9  # of a new rule pair, where new pairs are avoided: worse than any derivation without
+
+
+class Derivations:
+    """Derives pairs and inputs with the grammar of a run, and with its model if there is one."""
+
+    def __init__(self, grammar: Grammar, model: Model | None, max_units: int, threads: int = 1) -> None:
+        self.rules = tuple(grammar)
+        self._model, self._threads = model, threads
+        self.deriver = model.deriver if model else Deriver(grammar, max_units)
+        self._contexts = context_starts(grammar)
+        shape = (int(self._contexts[-1]), len(self.rules))
+        self._score = np.maximum(model.log_p, IMPOSSIBLE) if model else np.full(shape, -1.0)
+        self._place = {rule: k for k, rule in enumerate(self.rules)}
+
+    def best(self, examples: Sequence[Example], avoid: Bools | None = None) -> list[Rules]:
+        """Give the best derivation of each pair, empty if there is none; one with fewest rule pairs of `avoid`."""
+        score = self._score if avoid is None else self._score + NEW * avoid
+        return self._viterbi(lambda chunk: self.deriver.pair_forests(chunk, LIMIT), examples, score)
+
+    def parse(self, sources: Sequence[Sequence[str]]) -> list[Rules]:
+        """Give the derivation of what the parser makes of each input, empty if it makes nothing of it."""
+        if self._model:
+            parses = self._model.parse_all(sources, self._threads)
+            return [tuple(self._place[rule] for rule in parse.derivation.rules()) if parse else () for parse in parses]
+        found = self._viterbi(lambda chunk: self.deriver.forests(chunk, LIMIT), sources, self._score)
+        return [rules if rules and self._target_length(rules) <= MAX_OUTPUT else () for rules in found]
+
+    def _target_length(self, rules: Rules) -> int:
+        return Derivation.from_rules(self.rules[r] for r in rules).target_length
+
+    def example(self, rules: Rules) -> Example:
+        """Give the pair that a derivation derives."""
+        return Derivation.from_rules(self.rules[r] for r in rules).example
+
+    def _viterbi(
+        self, build: Callable[[Sequence[T]], Forests], items: Sequence[T], score: npt.NDArray[np.float64]
+    ) -> list[Rules]:
+        def some(part: npt.NDArray[np.int64]) -> list[Rules]:
+            found: list[Rules] = []
+            for chunk in np.array_split(part, max(1, len(part) // CHUNK)):
+                _, used, offsets = viterbi(build([items[i] for i in chunk]), score, self._contexts)
+                found += [tuple(used[a:b].tolist()) for a, b in pairwise(offsets)]
+            return found
+
+        return [rules for part in Threads(self._threads).chunks(some, np.arange(len(items))) for rules in part]
+
+    def rule_pairs(self, examples: Sequence[Example]) -> Bools:
+        """Tell which rule pairs occur in any derivation of these pairs: a table of contexts by rules."""
+        seen = np.zeros(self._score.shape, np.bool_)
+        for chunk in np.array_split(np.arange(len(examples)), max(1, len(examples) // CHUNK)):
+            forests = self.deriver.pair_forests([examples[i] for i in chunk], LIMIT)
+            begin, arity = forests.arguments[:-1], np.diff(forests.arguments)
+            slot = np.arange(len(forests.children)) - np.repeat(begin, arity)
+            context = np.repeat(self._contexts[forests.rules], arity) + slot
+            tops = forests.vertices[:-1][np.diff(forests.vertices) > 0]
+            context, vertex = np.append(context, 0 * tops), np.append(forests.children, tops)
+            start, count = forests.applications[vertex], np.diff(forests.applications)[vertex]
+            place = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
+            seen[np.repeat(context, count), forests.rules[np.repeat(start, count) + place]] = True
+        return seen
+
+    def pairs_of(self, rules: Rules) -> Iterator[tuple[int, int]]:
+        """Give the rule pairs of a derivation, as (context, rule)."""
+        open_contexts = [0]
+        for rule in rules:
+            yield open_contexts.pop(), rule
+            first = int(self._contexts[rule])
+            open_contexts += reversed(range(first, int(self._contexts[rule + 1])))
+
+    def context(self, number: int) -> tuple[int, int] | None:
+        """Give the rule of a context and its nonterminal, counted from 1; None for the top."""
+        if number == 0:
+            return None
+        rule = int(np.searchsorted(self._contexts, number, side="right")) - 1
+        return rule, number - int(self._contexts[rule]) + 1

@@ -1,0 +1,43 @@
+"""Synthetic pairs beside the training pairs nearest to them. All are counted, some are shown."""
+
+from collections.abc import Sequence
+
+from csl.data import Example
+from csl.experiment.report.derivations import Derivations
+from csl.experiment.report.derivations import Rules as Preorder
+from csl.experiment.report.nearest import Nearest
+from csl.experiment.report.schema import Synthetic, SyntheticPairs
+from csl.experiment.report.selection import evenly
+
+SHOWN, NEAREST = 60, 3
+
+
+def choose_samples(samples: Sequence[Example], derivations: Derivations) -> list[tuple[Example, Preorder]]:
+    """Choose samples evenly, each once, with their derivations: as they were drawn, if the samples tell."""
+    chosen = list(dict.fromkeys(evenly(samples, SHOWN)))
+    found = derivations.best(chosen)
+    return [
+        (example, tuple(int(r) - 1 for r in example.meta.get("derivation", "").split()) or rules)
+        for example, rules in zip(chosen, found, strict=True)
+    ]
+
+
+def describe_samples(
+    samples: Sequence[Example], shown: Sequence[tuple[Example, Preorder]], train: Sequence[Example]
+) -> SyntheticPairs:
+    """Count the samples, and describe those that are shown."""
+    known, nearest = set(train), Nearest(train)
+    return SyntheticPairs(
+        total=len(samples),
+        distinct=len(set(samples)),
+        new=sum(example not in known for example in samples) if train else None,
+        pairs=[
+            Synthetic(
+                input=example.source_text,
+                output=example.target_text,
+                rules=[r + 1 for r in rules] or None,
+                nearest=nearest.nearest(example.source, NEAREST),
+            )
+            for example, rules in shown
+        ],
+    )
