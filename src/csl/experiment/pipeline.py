@@ -1,0 +1,100 @@
+"""One run of an experiment: its stages in order, each taken from the cache or done, and put into a run folder."""
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from csl.experiment.cache import Cache, Figures
+from csl.experiment.recipe import Recipe
+from csl.experiment.runs import CACHE, run_folder, write_run
+from csl.experiment.stages import NEEDS, STAGES, TRAIN, USES, Stages
+
+Say = Callable[[str], None]
+
+
+def wanted_stages(until: str = STAGES[-1], train: bool = False) -> set[str]:
+    """Give the stages to do, up to one; training only if it is asked for."""
+    names = STAGES[: STAGES.index(until) + 1]
+    return {*names, *(TRAIN if until == "train" or ("train" in names and train) else ())} - {"train"}
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """Where and how runs are done: the folder of all runs, the stages to do, and who hears of it."""
+
+    root: Path
+    wanted: Collection[str]
+    source: Path | None = None
+    device: str = "auto"
+    threads: int = 1
+    dry: bool = False
+    anew: bool = False
+    say: Say = lambda _: None
+    progress: Say = lambda _: None
+
+    @cached_property
+    def _cache(self) -> Cache:
+        return Cache(self.root / CACHE, anew=self.anew)
+
+    def run(self, recipe: Recipe, settings: Mapping[str, object], seed: int) -> Path:
+        """Do what is wanted and not there yet; return the run folder. A dry run only tells.
+
+        What is there is put into the run folder even if it was not asked for.
+        """
+        folder = run_folder(self.root, recipe, settings, seed)
+        stages = Stages(
+            recipe, settings, seed, folder, source=self.source, device=self.device, threads=self.threads,
+            say=self.say, progress=self.progress,
+        )  # fmt: skip
+        for stage in NEEDS:
+            waits = [name for name in NEEDS[stage] if name not in stages.done]
+            waits += [name for name in USES.get(stage, ()) if name in self.wanted and name not in stages.done]
+            if not waits:
+                self._one(stage, stages)
+            elif self.dry and stage in self.wanted:
+                self.say(f"{stage}: would be done (after {waits[0]})")
+            if not self.dry and stage in ("evaluate", "report"):
+                write_run(folder, recipe, settings, seed, stages.done)
+        return folder
+
+    def _one(self, stage: str, stages: Stages) -> None:
+        """Find a stage in the cache, or do it."""
+        key = stages.key(stage)
+        done, why = self._cache.find(stage, key)
+        if done:
+            self.say(f"{stage}: cached ({describe(stage, done.figures)})")
+        elif stage not in self.wanted:
+            if stage == TRAIN[0] and "evaluate" in self.wanted:
+                self.say("train: left out; --train does it, which takes a GPU at real sizes")
+            return
+        elif self.dry:
+            self.say(f"{stage}: would be done ({why})")
+            return
+        else:
+            if why != "new":
+                self.say(f"{stage}: {why}")
+            done = self._cache.do(stage, key, lambda folder: stages.work(stage, folder))
+            self.say(f"{stage}: {describe(stage, done.figures)}, {done.seconds:.1f} s")
+        stages.done[stage] = done
+
+
+def describe(stage: str, found: Figures) -> str:
+    """Say what a stage found, in a few words."""
+    match stage:
+        case "data":
+            return ", ".join(f"{number:,} {part}" for part, number in found.items() if number) + " examples"
+        case "induce":
+            return f"{found['rules']:,} rules, objective {found['objective_before']:,.0f} → {found['objective']:,.0f}"
+        case "fit":
+            labelled = f", {found['labelled']:,} inputs labelled" if "labelled" in found else ""
+            return f"{found['states']:,} states, mean log p(x, y) {found['log_prob']:.2f}{labelled}"
+        case "sample":
+            return f"{found['pairs']:,} pairs, {found['distinct']:,} distinct, {found['new']:,} not in training"
+        case "plain" | "augmented":
+            return f"step {found['step']:,}" + (f", dev {found['dev']:.1%}" if found["dev"] is not None else "")
+        case "evaluate":
+            shares = [f"{name} {s['right'] / s['examples']:.1%}" for name, s in found["systems"].items()]
+            return ", ".join(shares) + " right" if shares else "no test set"
+        case _:
+            return f"report.html, {found['bytes'] / 1e6:.1f} MB"
