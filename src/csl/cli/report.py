@@ -1,0 +1,33 @@
+"""`csl report`: a run as one page to look at in a browser."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from csl.cli.console import new_console
+
+
+def report(
+    run: Annotated[Path, typer.Argument(help="A run folder: of csl run, augment or induce.")],
+    test: Annotated[
+        Path | None, typer.Option(help="Examples to test on, a category in column 3; default: data/test.tsv of RUN.")
+    ] = None,
+    unlabelled: Annotated[
+        Path | None,
+        typer.Option("--unlabelled", "--unlabeled", help="Inputs, one a line, to choose from what to annotate next."),
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="The file to write; default: report.html in RUN.")] = None,
+    threads: Annotated[int, typer.Option(min=1, help="Threads; the result is the same for any number.")] = 1,
+) -> None:
+    """Write a report of a run: one HTML file that needs no network and no server.
+
+    It shows what the run has: the search, the rules and what each saves, derivations, what is not covered and why,
+    training curves, accuracy, synthetic pairs beside their nearest training pairs, and which combinations of rules
+    the training data never shows.
+    """
+    from csl.experiment.report.page import write_report
+
+    file = out or run / "report.html"
+    write_report(run, file, test=test, unlabelled=unlabelled, threads=threads)
+    new_console().print(f"{file}: {file.stat().st_size / 1e6:.1f} MB")

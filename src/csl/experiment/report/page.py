@@ -1,0 +1,159 @@
+"""The page of a report: one HTML file that needs no network, no server and, to be read, no script.
+
+The template writes all data as HTML with autoescape on; the style sheet and the script beside it are put in as they
+are. The page lets nothing but that script run, by its hash. The same data gives the same bytes. Cost: linear in the
+data, a second for a few thousand rules.
+"""
+
+import difflib
+import hashlib
+import json
+from base64 import b64encode
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.resources import files
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, StrictUndefined
+from markupsafe import Markup
+
+from csl.data.files import write_text
+from csl.experiment.report.chart import Chart, line_chart
+from csl.experiment.report.collect import collect
+from csl.experiment.report.drawing import draw
+from csl.experiment.report.schema import FitStep, InductionStep, Report, Tree, Uncovered
+
+SECTIONS = {
+    "summary": "Summary",
+    "scores": "Accuracy",
+    "induction": "Induction",
+    "fit": "Fit",
+    "training": "Training",
+    "rules": "Rules",
+    "trees": "Derivations",
+    "uncovered": "Not covered",
+    "synthetic": "Synthetic pairs",
+    "coverage": "Compositional coverage",
+    "setup": "To reproduce it",
+}
+REMEDIES = {
+    "scores": "csl report RUN --test FILE adds it, for a run with a model or predictions.",
+    "induction": "csl induce writes it, as metrics.jsonl.",
+    "fit": "csl fit RUN adds it.",
+    "training": "csl train adds it, and csl run with the train stage.",
+    "trees": "csl report RUN --test FILE adds some.",
+    "uncovered": "csl report RUN --test FILE or --unlabelled FILE adds it.",
+    "synthetic": "csl sample RUN --out RUN/samples.tsv adds them.",
+    "coverage": "csl report RUN --test FILE or --unlabelled FILE adds it.",
+}
+
+
+def write_report(
+    run: Path, out: Path, *, test: Path | None = None, unlabelled: Path | None = None, threads: int = 1
+) -> None:
+    """Look at a run folder and write its page."""
+    write_text(out, render(collect(run, test=test, unlabelled=unlabelled, threads=threads)))
+
+
+def render(data: Report) -> str:
+    """Make the page of a report."""
+    rules = {rule["id"]: rule for rule in data["rules"]["rows"]}
+
+    def draw_tree(tree: Tree) -> object:
+        return draw(tree, rules)
+
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment.filters |= {
+        "count": "{:,.0f}".format, "number": number, "share": share,
+        "draw": draw_tree, "differences": differences, "parts": parts,
+    }  # fmt: skip
+    js = _asset("report.js")
+    present = {name for name in SECTIONS if name in ("summary", "setup") or data[name]}  # type: ignore[literal-required]
+    return environment.from_string(_asset("report.html")).render(
+        data=data,
+        rules=rules,
+        charts=_charts(data),
+        setup=_setup(data),
+        sections=[(name, heading) for name, heading in SECTIONS.items() if name in present],
+        absent=[(SECTIONS[name], remedy) for name, remedy in REMEDIES.items() if name not in present],
+        css=Markup(_asset("report.css")),
+        js=Markup(js),
+        script_hash="sha256-" + b64encode(hashlib.sha256(js.encode()).digest()).decode(),
+    )
+
+
+def _asset(name: str) -> str:
+    return (files("csl.experiment.report") / "assets" / name).read_text(encoding="utf-8")
+
+
+def number(value: float | None) -> str:
+    """Write a figure: whole numbers as they are, others with up to four digits that tell; nothing as a dash."""
+    if value is None:
+        return "–"
+    if value == int(value) or abs(value) >= 1000:
+        return f"{value:,.0f}".replace("-", "−")
+    return f"{value:.4g}".replace("-", "−")
+
+
+def share(part: int, whole: int) -> str:
+    """Write a part of a whole in percent."""
+    return f"{part / whole:.1%}" if whole else "–"
+
+
+def differences(other: str, text: str) -> Iterator[tuple[bool, str]]:
+    """Cut a text into pieces, and say of each whether it differs from the other text, token by token.
+
+    >>> list(differences("run twice", "run left twice"))
+    [(False, 'run'), (True, 'left'), (False, 'twice')]
+    """
+    tokens = text.split()
+    for kind, _, _, start, stop in difflib.SequenceMatcher(None, other.split(), tokens, autojunk=False).get_opcodes():
+        if start < stop:
+            yield kind != "equal", " ".join(tokens[start:stop])
+
+
+def parts(row: Uncovered) -> Iterator[tuple[str, str]]:
+    """Cut an input into pieces, and say of each whether it is covered, unknown, or neither (empty)."""
+
+    def kind(place: int, token: str) -> tuple[str, object]:
+        if token in row["unknown"]:
+            return "unknown", place
+        spans = [(i, j) for i, j in row["spans"] if i <= place < j]
+        return "covered" if spans else "", spans
+
+    marked = [(kind(place, token), token) for place, token in enumerate(row["input"].split())]
+    for (name, _), group in groupby(marked, key=lambda item: item[0]):
+        yield name, " ".join(token for _, token in group)
+
+
+def _charts(data: Report) -> dict[str, Chart | None]:
+    induction, fit, training = data["induction"] or [], data["fit"] or [], data["training"] or {}
+    partitions: dict[str, list[InductionStep]] = {}
+    for step in induction:
+        partitions.setdefault(f"partition {step['partition']}", []).append(step)
+    stages: dict[str, list[FitStep]] = {}
+    for point in fit:
+        stages.setdefault(point["stage"], []).append(point)
+    fits = [_series(f"{stage}, {part}", rows, part) for stage, rows in stages.items() for part in ("train", "dev")]
+    return {
+        "objective": line_chart("Objective", "step", [_series(*item, "objective") for item in partitions.items()]),
+        "size": line_chart("Rules", "step", [_series(*item, "rules") for item in partitions.items()]),
+        "fit": line_chart("Mean log p(x, y)", "step", fits),
+        "loss": line_chart("Loss", "step", [_series(*item, "loss") for item in training.items()]),
+        "dev": line_chart("Accuracy on dev", "step", [_series(*item, "dev") for item in training.items()]),
+    }
+
+
+def _series(name: str, rows: Sequence[Mapping[str, Any]], key: str) -> tuple[str, list[tuple[float, float]]]:
+    return name, [(row["step"], row[key]) for row in rows if row[key] is not None]
+
+
+def _setup(data: Report) -> list[tuple[str, str]]:
+    """Give what is needed to make the run again, as texts to copy."""
+    config = dict(data["config"])
+    recipe = config.pop("recipe", None)
+    texts = [("Recipe", str(recipe).strip())] if recipe else []
+    texts.append(("Options", json.dumps(config, indent=2, ensure_ascii=False)))
+    texts.append(("Versions", "\n".join(f"{name} {version}" for name, version in data["versions"].items())))
+    return texts
