@@ -11,7 +11,25 @@ import typer
 from rich.text import Text
 
 from csl import __version__
-from csl.cli import augment, data, ensemble, evaluate, explain, fit, grammar, induce, parse, predict, sample, train
+from csl.cli import (
+    augment,
+    data,
+    ensemble,
+    evaluate,
+    explain,
+    fit,
+    grammar,
+    induce,
+    parse,
+    predict,
+    report,
+    run,
+    runs,
+    sample,
+    sweep,
+    table,
+    train,
+)
 from csl.cli.console import is_interrupt, new_console
 from csl.errors import CslError
 
@@ -41,7 +59,8 @@ def _options(
 
 for command in (
     augment.augment, induce.induce, fit.fit, parse.parse, sample.sample, train.train, predict.predict,
-    evaluate.evaluate, ensemble.ensemble,
+    evaluate.evaluate, ensemble.ensemble, table.table, run.run, report.report,
+    sweep.sweep, runs.runs,
 ):  # fmt: skip
     app.command()(command)
 app.add_typer(data.app, name="data")

@@ -69,6 +69,7 @@ def training_file(folder: Path) -> Path:
     try:
         config = json.loads("\n".join(line for _, line in read_lines(folder / "config.json")))
         path = Path(config["train"])
+        path = folder / path if (folder / path).exists() else path  # a run may have its data, wherever it is moved to
     except (InputError, ValueError, KeyError, TypeError) as error:
         raise InputError("does not say what the grammar was induced from; name it with --train", folder) from error
     if not path.exists():

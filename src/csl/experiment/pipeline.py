@@ -1,7 +1,7 @@
 """One run of an experiment: its stages in order, each taken from the cache or done, and put into a run folder."""
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -57,6 +57,12 @@ class Pipeline:
             if not self.dry and stage in ("evaluate", "report"):
                 write_run(folder, recipe, settings, seed, stages.done)
         return folder
+
+    def has_dev(self, recipe: Recipe) -> bool:
+        """Tell whether there is a dev set; a dry run takes it that there is, unless it knows better."""
+        stages = Stages(recipe, {}, 0, self.root, source=self.source)
+        replace(self, say=lambda _: None, wanted={"data"})._one("data", stages)
+        return bool(stages.done["data"].figures["dev"]) if stages.done else True
 
     def _one(self, stage: str, stages: Stages) -> None:
         """Find a stage in the cache, or do it."""

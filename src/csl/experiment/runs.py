@@ -154,7 +154,7 @@ class RunRecord:
         return found[count] / max(1, found["examples"]) if found else None
 
 
-def read_run_record(folder: Path) -> RunRecord:
+def read_record(folder: Path) -> RunRecord:
     """Read the run.json of a run folder, or count the rules of one that has none."""
     if not (folder / RUN).exists():
         return RunRecord(folder, {}, sum(bool(line.strip()) for _, line in read_lines(folder / "grammar.txt")))

@@ -10,6 +10,7 @@ from csl import __version__
 from csl.data import Example, write_examples
 from csl.data.files import read_lines, write_json
 from csl.errors import InputError
+from csl.experiment.fitting import training_file
 from csl.sampling.config import SampleConfig
 from csl.sampling.sampler import Sample, Sampler
 
@@ -88,8 +89,7 @@ def _stem(path: Path) -> str:
 def source_licence(run: Path) -> str | None:
     """Find the licence of a run's training data in the card that `csl data prepare` wrote beside it."""
     try:
-        train = json.loads("\n".join(line for _, line in read_lines(run / "config.json")))["train"]
-        card = json.loads("\n".join(line for _, line in read_lines(Path(train).with_name("card.json"))))
+        card = json.loads("\n".join(line for _, line in read_lines(training_file(run).with_name("card.json"))))
         return str(card["licence"])
     except (InputError, ValueError, KeyError, TypeError):
         return None  # not known: the card says null
