@@ -10,14 +10,13 @@ from csl.data import Example
 from csl.data.score import same
 from csl.experiment.report import curves, summary
 from csl.experiment.report.composition import Composition
-from csl.experiment.report.derivations import Derivations
-from csl.experiment.report.derivations import Rules as Preorder
+from csl.experiment.report.derivations import Derivations, Reading
 from csl.experiment.report.material import Material
 from csl.experiment.report.rules import describe_rules
 from csl.experiment.report.schema import Coverage, Report, Scores
 from csl.experiment.report.scores import describe_scores, read_predictions
 from csl.experiment.report.synthetic import choose_samples, describe_samples
-from csl.experiment.report.trees import pair_trees, parse_trees
+from csl.experiment.report.trees import pair_trees, reading_trees
 from csl.experiment.report.uncovered import describe_uncovered
 from csl.induction.config import InductionConfig
 
@@ -39,12 +38,14 @@ def collect(run: Path, *, test: Path | None = None, unlabelled: Path | None = No
 
     of = "test" if material.test else "unlabelled"
     sources = [example.source for example in material.test] or list(material.unlabelled)
-    parses = derivations.parse(sources)
-    uncovered = describe_uncovered(of, sources, material.test, parses, derivations, threads) if sources else None
+    readings = derivations.read(sources)
+    uncovered = describe_uncovered(of, sources, material.test, readings, derivations, threads) if sources else None
+    outputs = [reading.text if reading else "" for reading in readings]
+    right = [same(output, e.target_text) for output, e in zip(outputs, material.test, strict=False)]
     if material.test:
-        trees += parse_trees(material.test, parses, derivations)
-    scores = _scores(material, parses, derivations) if material.test else None
-    coverage = _coverage(of, material, parses, derivations) if sources and material.train else None
+        trees += reading_trees(material.test, readings, right, derivations)
+    scores = _scores(material, outputs) if material.test else None
+    coverage = _coverage(of, material, readings, right, derivations) if sources and material.train else None
 
     synthetic = None
     if material.samples:
@@ -73,28 +74,28 @@ def collect(run: Path, *, test: Path | None = None, unlabelled: Path | None = No
     )
 
 
-def _scores(material: Material, parses: Sequence[Preorder], derivations: Derivations) -> Scores | None:
+def _scores(material: Material, outputs: list[str]) -> Scores | None:
     """Score the predictions of the run, and the parser if there are none of it; None if there is nothing to score."""
     systems, other = read_predictions(material.folder, material.test)
-    if material.model and "csl" not in systems:
-        outputs = [derivations.example(rules).target_text if rules else "" for rules in parses]
+    if material.model:
         systems = {"csl": outputs, **systems}
     return describe_scores(material.test, systems, other) if systems else None
 
 
-def _coverage(of: str, material: Material, parses: Sequence[Preorder], derivations: Derivations) -> Coverage:
+def _coverage(
+    of: str,
+    material: Material,
+    readings: Sequence[Reading | None],
+    right: Sequence[bool],
+    derivations: Derivations,
+) -> Coverage:
     """Look at the test set and, for what is worth annotating, at the unlabelled inputs; or at these alone."""
 
-    def guessed(sources: Sequence[tuple[str, ...]], parses: Sequence[Preorder]) -> list[Example]:
-        return [
-            derivations.example(rules) if rules else Example(source, ())
-            for source, rules in zip(sources, parses, strict=True)
-        ]
+    def labelled(readings: Sequence[Reading | None]) -> list[Example]:
+        pairs = zip(material.unlabelled, readings, strict=True)
+        return [Example(source, reading.target if reading else ()) for source, reading in pairs]
 
     composition = Composition(material.train, derivations)
     if not material.test:
-        return composition.describe(of, guessed(material.unlabelled, parses), None)
-    pairs = zip(guessed([example.source for example in material.test], parses), material.test, strict=True)
-    right = [same(guess.target_text, example.target_text) for guess, example in pairs]
-    pool = guessed(material.unlabelled, derivations.parse(material.unlabelled))
-    return composition.describe(of, material.test, right, pool)
+        return composition.describe(of, labelled(readings), None)
+    return composition.describe(of, material.test, right, labelled(derivations.read(material.unlabelled)))

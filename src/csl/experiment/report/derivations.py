@@ -7,7 +7,7 @@ derivation; `csl.model.model.context_starts`) and the rule that is there.
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +29,18 @@ IMPOSSIBLE = -1e3  # log probability of what the model rules out; a derivation i
 NEW = -1e9  # of a new rule pair, where new pairs are avoided: worse than any derivation without
 
 
+class Reading(NamedTuple):
+    """What a parser makes of an input: a derivation and its output."""
+
+    rules: Rules
+    target: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        """The output as one string."""
+        return " ".join(self.target)
+
+
 class Derivations:
     """Derives pairs and inputs with the grammar of a run, and with its model if there is one."""
 
@@ -46,20 +58,20 @@ class Derivations:
         score = self._score if avoid is None else self._score + NEW * avoid
         return self._viterbi(lambda chunk: self.deriver.pair_forests(chunk, LIMIT), examples, score)
 
-    def parse(self, sources: Sequence[Sequence[str]]) -> list[Rules]:
-        """Give the derivation of what the parser makes of each input, empty if it makes nothing of it."""
+    def read(self, sources: Sequence[Sequence[str]]) -> list[Reading | None]:
+        """Give what the parser makes of each input, None if it makes nothing of it."""
         if self._model:
             parses = self._model.parse_all(sources, self._threads)
-            return [tuple(self._place[rule] for rule in parse.derivation.rules()) if parse else () for parse in parses]
-        found = self._viterbi(lambda chunk: self.deriver.forests(chunk, LIMIT), sources, self._score)
-        return [rules if rules and self._target_length(rules) <= MAX_OUTPUT else () for rules in found]
+            return [Reading(self._places(parse.derivation), parse.target) if parse else None for parse in parses]
+        best = self._viterbi(lambda chunk: self.deriver.forests(chunk, LIMIT), sources, self._score)
+        trees = [Derivation.from_rules(self.rules[r] for r in rules) if rules else None for rules in best]
+        return [
+            Reading(rules, tree.example.target) if tree and tree.target_length <= MAX_OUTPUT else None
+            for rules, tree in zip(best, trees, strict=True)
+        ]
 
-    def _target_length(self, rules: Rules) -> int:
-        return Derivation.from_rules(self.rules[r] for r in rules).target_length
-
-    def example(self, rules: Rules) -> Example:
-        """Give the pair that a derivation derives."""
-        return Derivation.from_rules(self.rules[r] for r in rules).example
+    def _places(self, derivation: Derivation) -> Rules:
+        return tuple(self._place[rule] for rule in derivation.rules())
 
     def _viterbi(
         self, build: Callable[[Sequence[T]], Forests], items: Sequence[T], score: npt.NDArray[np.float64]

@@ -21,7 +21,7 @@ from csl.induction.config import InductionConfig
 from csl.induction.objective import UNIT, Objective
 from csl.kernels.threads import Threads
 
-EXAMPLES = 3
+EXAMPLES, ALL_EXAMPLES = 3, 3000  # of a rule, and about so many of all
 
 
 def describe_rules(
@@ -34,6 +34,7 @@ def describe_rules(
     """Describe all rules; `derivations` has one of each of the training examples."""
     costs = rule_costs(rules, train, config) if train else [None] * len(rules)
     written, uses, shown = [0] * len(rules), [0] * len(rules), [list[Pair]() for _ in rules]
+    most = max(1, min(EXAMPLES, ALL_EXAMPLES // max(1, len(rules))))
     known = dict(zip(train, derivations, strict=True))
     for derivation in derivations:
         for r in set(derivation):
@@ -41,7 +42,7 @@ def describe_rules(
     for example in sorted(known, key=lambda e: (len(e.source), len(e.target), e.source, e.target)):
         for r, tokens in tokens_written(rules, known[example]).items():
             written[r] += tokens
-            if len(shown[r]) < EXAMPLES:
+            if len(shown[r]) < most:
                 shown[r].append(as_pair(example))
     given = set(seeds)
     rows = [

@@ -17,7 +17,7 @@ def title(material: Material) -> str:
     """Name the run: the title of its recipe and its seed, or its folder."""
     run = material.run
     if "title" not in run:
-        return f"Run {material.folder.resolve().name}"
+        return material.folder.resolve().name
     changes = [f"{key} = {value}" for key, value in run.get("settings", {}).items()]
     return ", ".join([run["title"], *changes, f"seed {run.get('seed', 0)}"])
 

@@ -6,8 +6,7 @@ They are chosen evenly among all, from those with fewest rules to those with mos
 from collections.abc import Sequence
 
 from csl.data import Example
-from csl.data.score import same
-from csl.experiment.report.derivations import Derivations
+from csl.experiment.report.derivations import Derivations, Reading
 from csl.experiment.report.derivations import Rules as Preorder
 from csl.experiment.report.schema import Tree, TreeRow
 from csl.experiment.report.selection import evenly
@@ -43,20 +42,25 @@ def pair_trees(
     ]  # fmt: skip
 
 
-def parse_trees(examples: Sequence[Example], parses: Sequence[Preorder], derivations: Derivations) -> list[TreeRow]:
-    """Draw parses of test inputs, the wrong ones first; beside a wrong one how the right output is derived."""
-    predicted = {k: derivations.example(rules).target_text for k, rules in enumerate(parses) if rules}
-    right = {k: same(text, examples[k].target_text) for k, text in predicted.items()}
+def reading_trees(
+    examples: Sequence[Example], readings: Sequence[Reading | None], right: Sequence[bool], derivations: Derivations
+) -> list[TreeRow]:
+    """Draw readings of test inputs, the wrong ones first; beside a wrong one how the right output is derived."""
     rows = []
     for wanted in (False, True):
-        kind = [k for k in predicted if right[k] is wanted]
-        chosen = [kind[n] for n in by_size([parses[k] for k in kind], EACH)]
-        for k, gold in zip(chosen, derivations.best([examples[k] for k in chosen]), strict=True):
-            example, rest = examples[k], None if wanted or not gold else as_tree(gold, derivations)
+        kind = [
+            (reading, example)
+            for reading, example, good in zip(readings, examples, right, strict=True)
+            if reading and good is wanted
+        ]
+        chosen = [kind[n] for n in by_size([reading.rules for reading, _ in kind], EACH)]
+        derived = derivations.best([example for _, example in chosen])
+        for (reading, example), rules in zip(chosen, derived, strict=True):
             rows.append(
                 TreeRow(
-                    origin="test", input=example.source_text, output=example.target_text, predicted=predicted[k],
-                    right=wanted, tree=as_tree(parses[k], derivations), right_tree=rest,
+                    origin="test", input=example.source_text, output=example.target_text, predicted=reading.text,
+                    right=wanted, tree=as_tree(reading.rules, derivations),
+                    right_tree=None if wanted or not rules else as_tree(rules, derivations),
                 )
             )  # fmt: skip
     return rows

@@ -7,8 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from csl.data import Example
-from csl.experiment.report.derivations import Derivations
-from csl.experiment.report.derivations import Rules as Preorder
+from csl.experiment.report.derivations import Derivations, Reading
 from csl.experiment.report.schema import Uncovered, UncoveredInputs
 from csl.experiment.report.selection import evenly
 
@@ -20,18 +19,18 @@ def describe_uncovered(
     of: str,
     sources: Sequence[tuple[str, ...]],
     examples: Sequence[Example],
-    parses: Sequence[Preorder],
+    readings: Sequence[Reading | None],
     derivations: Derivations,
     threads: int = 1,
 ) -> UncoveredInputs:
-    """Describe the inputs that have no parse; `examples` are their pairs, or nothing if they are unlabelled."""
+    """Describe the inputs that have no reading; `examples` are their pairs, or nothing if they are unlabelled."""
     deriver = derivations.deriver
     covered = deriver.covered(sources, threads).tolist()
     reasons = dict.fromkeys((UNKNOWN, NO_RULE, INVALID), 0)
     tokens: Counter[str] = Counter()
     found: list[tuple[int, str]] = []
     for k, source in enumerate(sources):
-        if parses[k]:
+        if readings[k]:
             continue
         unknown = deriver.unknown_tokens(source)
         reason = INVALID if covered[k] else UNKNOWN if unknown else NO_RULE
