@@ -1,19 +1,18 @@
-"""What runs say of themselves, as far as tables need it: `run.json` and `recipe.toml` in their folders, checked."""
+"""What runs say of themselves, as far as tables need it: the `run.json` of their folders, checked."""
 
 import json
-import os
-import tomllib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from pydantic import BaseModel, NonNegativeInt, ValidationError
 
 from csl.data.files import read_lines
 from csl.errors import InputError
+from csl.experiment.recipe import Recipe, read_recipe
+from csl.experiment.runs import RUN, find_runs
 
 Figures = TypeVar("Figures")
-CACHE = ".cache"  # of stages, not of runs
 
 
 class Counts(BaseModel):
@@ -92,35 +91,25 @@ class Run(BaseModel):
         """The figures of evaluation; none before that is done."""
         return self.stages.evaluate.figures if self.stages.evaluate else Evaluated()
 
-    def option(self, table: str, key: str) -> Any:
-        """Give the value of an option of the run's own recipe."""
-        path = self.folder / "recipe.toml"
-        try:
-            return tomllib.loads("\n".join(line for _, line in read_lines(path)))[table].get(key)
-        except (tomllib.TOMLDecodeError, KeyError, AttributeError) as error:
-            raise InputError(f"not as `csl run` writes it: {error}", path) from error
+    @property
+    def options(self) -> Recipe:
+        """All options of the run: its own recipe, with what was changed."""
+        return read_recipe(str(self.folder / "recipe.toml"))
 
 
 def read_runs(paths: Iterable[Path]) -> list[Run]:
     """Read the runs in folders: each a run folder, or one with run folders at any depth."""
-    folders: dict[Path, Path] = {}
+    folders: dict[Path, Path] = {}  # a run that is named twice counts once
     for path in paths:
-        found = sorted(_find(path))
+        found = [folder for folder in find_runs(path) if (folder / RUN).exists()]
         if not found:
-            raise InputError("holds no run.json, at any depth; name a folder that `csl run` made", path)
+            raise InputError(f"holds no {RUN}, at any depth; name a folder that `csl run` made", path)
         folders.update((folder.resolve(), folder) for folder in found)
     return [_read(folder) for folder in folders.values()]
 
 
-def _find(path: Path) -> Iterator[Path]:
-    for folder, below, files in os.walk(path):
-        below[:] = [name for name in below if name != CACHE]
-        if "run.json" in files:
-            yield Path(folder)
-
-
 def _read(folder: Path) -> Run:
-    path = folder / "run.json"
+    path = folder / RUN
     try:
         record = json.loads("\n".join(line for _, line in read_lines(path)))
         return Run.model_validate({**record, "folder": folder})

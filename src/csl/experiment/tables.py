@@ -84,8 +84,8 @@ def temperature(runs: Sequence[Run]) -> Table:
     """Accuracy of the augmented model by sampling temperature, or by strategy where that has none."""
 
     def row(run: Run) -> str:
-        strategy = run.option("sampling", "strategy")
-        return strategy if strategy in ("uniform", "coverage") else f"{run.option('sampling', 'temperature'):g}"
+        options = run.options.sampling
+        return options.strategy if options.strategy in ("uniform", "coverage") else f"{options.temperature:g}"
 
     draft = Draft(_trained(runs), "temperature", "sampling.temperature", "sampling.strategy")
     return _augmented(draft, "sampling temperature", row)
@@ -95,7 +95,8 @@ def semi(runs: Sequence[Run]) -> Table:
     """Accuracy of the augmented model by number of synthetic examples, with and without unlabelled inputs."""
 
     def row(run: Run) -> str:
-        return f"{run.option('sampling', 'number'):,}{' + unlabelled' if run.option('fit', 'unlabelled') else ''}"
+        options = run.options
+        return f"{options.sampling.number:,}{' + unlabelled' if options.fit.unlabelled else ''}"
 
     draft = Draft(_trained(runs), "semi", "sampling.number", "fit.unlabelled", "fit.ratio")
     return _augmented(draft, "number of synthetic examples", row)
