@@ -61,7 +61,7 @@ def choose(needs: Iterable[Lacks], offers: Sequence[tuple[tuple[str, ...], Lacks
         shortest.setdefault(lacks, source)
     chosen: list[Choice] = []
     demand = _Demand(Counter(need for need in needs if need))
-    while len(chosen) < number and demand.needs:
+    while shortest and demand.needs and len(chosen) < number:
         best = max(shortest, key=demand.worth)
         if not demand.filled(best):
             break

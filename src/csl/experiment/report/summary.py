@@ -93,7 +93,7 @@ def options(material: Material) -> dict[str, Any]:
     recipe = folder / "recipe.toml"
     if recipe.exists():
         found["recipe.toml"] = "\n".join(line for _, line in read_lines(recipe))
-    return {key: value for key, value in found.items() if value}
+    return {key: value for key, value in found.items() if value not in (None, {})}
 
 
 def versions(material: Material) -> dict[str, str]:
