@@ -61,5 +61,5 @@ def test_rows_tell_sides_seeds_and_the_shortest_uses() -> None:
 def test_without_training_data_there_is_nothing_to_count() -> None:
     rules = describe(parse_grammar(["walk ### WALK"]), [], preset("geoquery"), [])
     assert rules["rows"][0]["size"] == 16
-    assert [rules["rows"][0][key] for key in ("cost", "saves", "uses")] == [None, None, None]  # type: ignore[literal-required]
-    assert [rules[key] for key in ("examples", "derived", "size_before", "objective")] == [None] * 4  # type: ignore[literal-required]
+    assert [rules["rows"][0][key] for key in ("cost", "saves", "uses")] == [None, None, None]
+    assert [rules[key] for key in ("examples", "derived", "size_before", "objective")] == [None] * 4

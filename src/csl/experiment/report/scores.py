@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from csl.data import Example
-from csl.data.score import LENGTHS, MOST_CATEGORIES, same, score
+from csl.data.score import groups, same, score
 from csl.data.score import Score as Counts
 from csl.errors import InputError
 from csl.experiment.report.schema import Group, Score, Scores
@@ -39,30 +39,27 @@ def describe_scores(examples: Sequence[Example], outputs: Mapping[str, Sequence[
         for name, given in outputs.items()
     }
 
-    def group(name: str, places: Sequence[int]) -> Group:
-        return Group(
-            name=name,
-            examples=len(places),
-            right={system: sum(hits[k] for k in places) for system, hits in right.items()},
-        )
+    def rows(grouped: Mapping[str, Sequence[int]]) -> list[Group]:
+        return [
+            Group(
+                name=name.removesuffix(" tokens"),
+                examples=len(places),
+                right={system: sum(hits[k] for k in places) for system, hits in right.items()},
+            )
+            for name, places in grouped.items()
+            if places
+        ]
 
-    def groups(names: Sequence[str], order: Sequence[str]) -> list[Group]:
-        places: dict[str, list[int]] = {name: [] for name in order}
-        for k, name in enumerate(names):
-            places[name].append(k)
-        return [group(name, found) for name, found in places.items() if found]
-
-    starts = [1, *(end + 1 for end in LENGTHS)]
-    labels = [f"{a}–{b}" for a, b in zip(starts, LENGTHS, strict=False)] + [f"over {LENGTHS[-1]}"]
-    lengths = [labels[sum(len(example.source) > end for end in LENGTHS)] for example in examples]
-    categories = [example.meta.get("category", "") for example in examples]
-    some = 1 < len(set(categories)) <= MOST_CATEGORIES
-    covered = ["covered by csl" if output else "others" for output in outputs.get("csl", ())]
+    lengths = groups([Example(example.source, example.target) for example in examples])
+    categories = groups(examples)
+    covered: dict[str, list[int]] = {"covered by csl": [], "others": []}
+    for k, output in enumerate(outputs.get("csl", ())):
+        covered["covered by csl" if output else "others"].append(k)
     return Scores(
         systems={name: _score(*score(examples, given)) for name, given in outputs.items()},
-        by_length=groups(lengths, labels),
-        by_category=groups(categories, sorted(set(categories))) if some else None,
-        breakdown=groups(covered, ["covered by csl", "others"]) if covered else None,
+        by_length=rows(lengths),
+        by_category=None if categories == lengths else rows(categories),
+        breakdown=rows(covered) or None,
         left_out=left_out,
     )
 
