@@ -89,6 +89,14 @@ def test_a_narrow_terminal_gets_groups_of_columns_below_each_other() -> None:
     assert max(map(len, narrow.splitlines())) <= 50
 
 
+def test_a_group_too_wide_for_the_terminal_is_cut() -> None:
+    columns = tuple(("GeoQuery", f"column {n}") for n in range(9))
+    table = Table("", ("Split",), columns, (Row(("all",), OURS, (Cell(12.3, 4.5, 3),) * 9),), ())
+    text = printed(table, width=60)
+    assert text.count("12.3 ± 4.5 (3)") == 9
+    assert max(map(len, text.splitlines())) <= 60
+
+
 @pytest.mark.parametrize("name", ["t.md", "t.csv", "t.tex"])
 def test_the_name_of_a_file_decides_its_form(name: str, tmp_path: Path) -> None:
     write(TABLE, tmp_path / name)

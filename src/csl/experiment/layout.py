@@ -1,6 +1,6 @@
 """A table of figures as a value, and its forms: for a terminal, Markdown, CSV and LaTeX.
 
-A wide table is shown in blocks, its groups of columns side by side as far as they fit; CSV and LaTeX have it whole. A
+A wide table is shown in blocks, groups of columns side by side as far as they fit; CSV and LaTeX have it whole. A
 row without figures in a block is left out of it, unless it is ours and the paper has some there.
 """
 
@@ -152,17 +152,19 @@ def _texts(table: Table, row: Row) -> list[str]:
 
 
 def _blocks(table: Table, width: int) -> Iterator[tuple[list[tuple[str, str]], list[list[str]]]]:
-    """Cut a table into blocks of whole groups of columns, each as wide as `width` allows: (head, rows)."""
+    """Cut a table into blocks of columns, each as wide as `width` allows, and groups only if need be: (head, rows)."""
     left = [("", label) for label in (*table.labels, "")]
     texts = [_texts(table, row) for row in table.rows]
     head = left + list(table.columns)
     widths = [3 + max(map(len, (*names, *(row[i] for row in texts)))) for i, names in enumerate(head)]
+    room = width - sum(widths[: len(left)])
     blocks: list[list[int]] = []
     for _, members in groupby(range(len(left), len(head)), key=lambda i: head[i][0]):
         group = list(members)
-        if not blocks or sum(widths[i] for i in (*range(len(left)), *blocks[-1], *group)) > width:
-            blocks.append([])
-        blocks[-1] += group
+        for unit in [group] if sum(widths[i] for i in group) <= room else [[i] for i in group]:
+            if not blocks or sum(widths[i] for i in (*blocks[-1], *unit)) > room:
+                blocks.append([])
+            blocks[-1] += unit
     for block in blocks:
         places = [*range(len(left)), *block]
         filled = [any(text[i] != NONE for i in block) for text in texts]

@@ -23,19 +23,18 @@ COUNTED = "± is the standard deviation over seeds, (n) the number of runs where
 def main(runs: Sequence[Run]) -> Table:
     """Accuracy by system and split, with the systems that the paper cites."""
     draft = Draft(runs, "main")
-    table, breakdown, parsers = (paper().tables[name] for name in ("main", "breakdown", "parsers"))
+    breakdown, parsers = paper().tables["breakdown"], paper().tables["parsers"]
     others = {
         "CSL": {split: row["all CSL"] for split, row in breakdown.rows.items()},
         "T5+CSL ensemble": {split: row["all Ens."] for split, row in breakdown.rows.items()},
         "CSL's grammar, BERT + SpanLabel": parsers.rows["BERT + SpanLabel"],
     }
     columns = draft.columns()
-    for name, figures in (table.rows | others).items():
-        draft.add((name,), PAPER, [_figure(figures, str(column)) for column in columns])
+    for name, figures in (draft.paper.rows | others).items():
+        draft.add((name,), [_figure(figures, str(column)) for column in columns])
         if system := paper().systems.get(name):
-            draft.add(
-                (name,), OURS, [draft.mean(column, accuracy(system, column.category), name) for column in columns]
-            )
+            values = (accuracy(system, column.category) for column in columns)
+            draft.add((name,), map(draft.mean, columns, values, repeat(name)), OURS)
     return draft.table(
         "Accuracy", ("System",), [(column.set, column.name) for column in columns],
         f"CSL and the ensemble: {breakdown.source}; BERT + SpanLabel: {parsers.source}.",
@@ -46,11 +45,12 @@ def main(runs: Sequence[Run]) -> Table:
 def breakdown(runs: Sequence[Run]) -> Table:
     """Accuracy on inputs that CSL covers, on the others, and on all."""
     draft = Draft(runs, "breakdown")
-    table = paper().tables["breakdown"]
-    heads = [(part, name) for part, _, name in (column.partition(" ") for column in table.columns)]
+    heads = [(part, name) for part, _, name in (column.partition(" ") for column in draft.paper.columns)]
     for split in draft.columns():
-        draft.add((str(split),), PAPER, [_figure(table.rows.get(str(split), {}), column) for column in table.columns])
-        draft.add((str(split),), OURS, [draft.mean(split, _share(*head, split.category), head[1]) for head in heads])
+        figures = draft.paper.rows.get(str(split), {})
+        draft.add((str(split),), [_figure(figures, column) for column in draft.paper.columns])
+        ours = [draft.mean(split, _share(part, name, split.category), f"{part} {name}") for part, name in heads]
+        draft.add((str(split),), ours, OURS)
     return draft.table(
         "Accuracy by what CSL covers", ("Split",), heads,
         "covered: CSL gives an output; others: it gives none. Ens.: CSL's output if there is one, else T5's. Aug.: "
@@ -61,19 +61,18 @@ def breakdown(runs: Sequence[Run]) -> Table:
 def states(runs: Sequence[Run]) -> Table:
     """Log probabilities by number of context states."""
     draft = Draft(runs, "states", "fit.states")
-    table = paper().tables["states"]
+    table = draft.paper
     swept = [run for run in draft.runs if f"{run.recipe} train p(x, y)" in table.rows or "fit.states" in run.settings]
     numbers = sorted({*map(int, table.columns), *map(_states, swept)} - {0})
     recipes = dict.fromkeys([*(name.split()[0] for name in table.rows), *(run.recipe for run in swept)])
-    for recipe, part, given in product(recipes, ("train", "dev", "test"), ("p(x, y)", "p(y | x)")):
-        labels, split = (recipe, part, given), Column("", recipe, (recipe,))
+    for labels in product(recipes, ("train", "dev", "test"), ("p(x, y)", "p(y | x)")):
+        recipe, part, given = labels
         figures = table.rows.get(" ".join(labels), {})
-        value = _log_prob(part, given)
+        split, value = Column("", recipe, (recipe,)), _log_prob(part, given)
         ours = [draft.mean(split, value, runs=[run for run in swept if _states(run) == n]) for n in numbers]
-        if figures:
-            draft.add(labels, PAPER, [_figure(figures, str(number)) for number in numbers])
+        draft.add(labels, [_figure(figures, str(number)) for number in numbers])
         if figures or any(ours):
-            draft.add(labels, OURS, ours)
+            draft.add(labels, ours, OURS)
     return draft.table(
         "Mean log probability by number of context states", ("Recipe", "Part", "Log prob."),
         [("", str(number)) for number in numbers], "ours: over the pairs that the grammar derives.", digits=2,
@@ -105,13 +104,13 @@ def semi(runs: Sequence[Run]) -> Table:
 def variance(runs: Sequence[Run]) -> Table:
     """Mean and deviation over seeds, by split."""
     draft = Draft(runs, "variance")
-    figures, systems = paper().tables["variance"].rows, paper().systems
-    for recipe in dict.fromkeys([*figures, *sorted(run.recipe for run in draft.runs)]):
-        if found := figures.get(recipe):
-            known = {"T5+CSL-Aug.": Cell(found["mean"], found["deviation"], runs=3)}
-            draft.add((recipe,), PAPER, [known.get(name) for name in systems])
-        split = Column("", "", (recipe,))
-        draft.add((recipe,), OURS, [draft.mean(split, accuracy(system)) for system in systems.values()])
+    systems = paper().systems
+    for recipe in dict.fromkeys([*draft.paper.rows, *(run.recipe for run in draft.runs)]):
+        found = draft.paper.rows.get(recipe)
+        known = {"T5+CSL-Aug.": Cell(found["mean"], found["deviation"], runs=3)} if found else {}
+        draft.add((recipe,), [known.get(name) for name in systems])
+        split = Column("", recipe, (recipe,))
+        draft.add((recipe,), [draft.mean(split, accuracy(system)) for system in systems.values()], OURS)
     return draft.table("Mean and deviation of accuracy", ("Recipe",), [("", name) for name in systems])
 
 
@@ -185,9 +184,11 @@ class Draft:
             sum(map(len, splits.values())),
         )
 
-    def add(self, labels: tuple[str, ...], source: str, cells: Iterable[Cell | None]) -> None:
-        """Add a row."""
-        self._rows.append(Row(labels, source, tuple(cells)))
+    def add(self, labels: tuple[str, ...], cells: Iterable[Cell | None], source: str = PAPER) -> None:
+        """Add a row; none of the paper's without figures."""
+        row = Row(labels, source, tuple(cells))
+        if source == OURS or any(row.cells):
+            self._rows.append(row)
 
     def table(
         self, title: str, labels: tuple[str, ...], columns: Iterable[tuple[str, str]], *notes: str, digits: int = 1
@@ -240,7 +241,7 @@ def _share(part: str, name: str, category: str) -> Value:
         found = run.evaluated.breakdown
         parts = found.groups.get(category) if found and category else found
         counts = getattr(parts, part, {})
-        return _percent(counts[system], counts["examples"]) if (system := _BREAKDOWN[name]) in counts else None
+        return _percent(counts[system], counts.get("examples", 0)) if (system := _BREAKDOWN[name]) in counts else None
 
     return accuracy(_BREAKDOWN[name], category) if part == "all" else value
 
@@ -266,10 +267,10 @@ def _augmented(draft: "Draft", by: str, row: Callable[[Run], str]) -> Table:
     for run in draft.runs:
         runs.setdefault(row(run), []).append(run)
     for name in sorted(runs, key=_number):
-        if figures := draft.paper.rows.get(name):
-            draft.add((name,), PAPER, [_figure(figures, str(column)) for column in columns])
-        value = [accuracy("augmented", column.category) for column in columns]
-        draft.add((name,), OURS, map(draft.mean, columns, value, repeat(name), repeat(runs[name])))
+        figures = draft.paper.rows.get(name, {})
+        draft.add((name,), [_figure(figures, str(column)) for column in columns])
+        values = (accuracy("augmented", column.category) for column in columns)
+        draft.add((name,), map(draft.mean, columns, values, repeat(name), repeat(runs[name])), OURS)
     return draft.table(f"Accuracy of T5+CSL-Aug. by {by}", (by.capitalize(),), [(c.set, c.name) for c in columns])
 
 
