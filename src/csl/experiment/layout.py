@@ -161,8 +161,9 @@ def _blocks(table: Table, width: int) -> Iterator[tuple[list[tuple[str, str]], l
     blocks: list[list[int]] = []
     for _, members in groupby(range(len(left), len(head)), key=lambda i: head[i][0]):
         group = list(members)
-        for unit in [group] if sum(widths[i] for i in group) <= room else [[i] for i in group]:
-            if not blocks or sum(widths[i] for i in (*blocks[-1], *unit)) > room:
+        fits = sum(widths[i] for i in group) <= room
+        for n, unit in enumerate([group] if fits else [[i] for i in group]):
+            if not blocks or (n == 0 and not fits) or sum(widths[i] for i in (*blocks[-1], *unit)) > room:
                 blocks.append([])
             blocks[-1] += unit
     for block in blocks:
