@@ -30,4 +30,4 @@ def report(
 
     file = out or run / "report.html"
     write_report(run, file, test=test, unlabelled=unlabelled, threads=threads)
-    new_console().print(f"{file}: {file.stat().st_size / 1e6:.1f} MB")
+    new_console().print(f"{file}: {file.stat().st_size / 1000:,.0f} kB")

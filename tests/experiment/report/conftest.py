@@ -58,7 +58,8 @@ def report() -> Report:
              "tree": {"rule": 1, "children": []}, "right_tree": None},
         ],
         "uncovered": {
-            "of": "test", "inputs_total": 4, "covered": 3, "derivable": 2, "total": 1, "reasons": {"unknown tokens": 1, "no rule": 0},
+            "of": "test", "inputs_total": 4, "covered": 3, "derivable": 2, "total": 1,
+            "reasons": {"unknown tokens": 1, "no rule": 0},
             "unknown_tokens": [(SCRIPT, 3), (HEBREW, 1)],
             "inputs": [{"input": f"run {SCRIPT} run twice", "output": "RUN", "reason": "unknown tokens",
                         "unknown": [SCRIPT], "spans": [(0, 1), (2, 4)]}],

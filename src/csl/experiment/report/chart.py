@@ -81,16 +81,12 @@ def ticks(values: Sequence[float], *, whole: bool = False, wanted: int = 5) -> l
     return [k * step for k in range(start, max(stop, start + 1) + 1)]
 
 
-def figure(value: float, step: float = 0.0) -> str:
-    """Write a number shortly: as many decimals as its step needs, thousands as k, millions as M."""
-    for size, sign in ((1e6, "M"), (1e3, "k")):
-        if abs(value) >= 10 * size:
-            decimals = max(0, -math.floor(math.log10(step / size) + 1e-9)) if step else 1
-            return f"{value / size:.{decimals}f}{sign}".replace("-", "−")
-    decimals = max(0, -math.floor(math.log10(step) + 1e-9)) if step else 0
-    return f"{value:,.{decimals}f}".replace("-", "−")
-
-
 def _texts(values: Sequence[float], place: Callable[[float], float]) -> list[tuple[float, str]]:
-    step = min((b - a for a, b in pairwise(values)), default=0.0)
-    return [(place(value), figure(value, step)) for value in values]
+    """Write the ticks of an axis, with as many decimals as their step needs; from ten thousand on as k or M."""
+    step = min((b - a for a, b in pairwise(values)), default=1.0)
+    largest = max(map(abs, values), default=0.0)
+    size, sign = (1e6, "M") if largest >= 1e6 else (1e3, "k") if largest >= 1e4 else (1.0, "")
+    decimals = max(0, -math.floor(math.log10(step / size) + 1e-9))
+    return [
+        (place(value), f"{value / size:,.{decimals}f}{sign if value else ''}".replace("-", "−")) for value in values
+    ]

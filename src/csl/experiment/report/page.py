@@ -9,6 +9,7 @@ import difflib
 import hashlib
 import json
 from base64 import b64encode
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.resources import files
 from itertools import groupby
@@ -22,7 +23,7 @@ from csl.data.files import write_text
 from csl.experiment.report.chart import Chart, line_chart
 from csl.experiment.report.collect import collect
 from csl.experiment.report.drawing import draw
-from csl.experiment.report.schema import FitStep, InductionStep, Report, Tree, Uncovered
+from csl.experiment.report.schema import FitStep, InductionStep, Report, Tree, TreeRow, Uncovered
 
 SECTIONS = {
     "summary": "Summary",
@@ -48,6 +49,12 @@ REMEDIES = {
     "coverage": "csl report RUN --test FILE or --unlabelled FILE adds it.",
 }
 
+REASONS = {
+    "unknown tokens": "A token is in no rule.",
+    "no rule": "All tokens are known, but no rules derive the whole input.",
+    "no valid output": "Rules derive the input, but every output breaks the output grammar.",
+}
+
 
 def write_report(
     run: Path, out: Path, *, test: Path | None = None, unlabelled: Path | None = None, threads: int = 1
@@ -63,9 +70,10 @@ def render(data: Report) -> str:
     def draw_tree(tree: Tree) -> object:
         return draw(tree, rules)
 
+    trees = _mixed(data["trees"])
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     environment.filters |= {
-        "count": "{:,.0f}".format, "number": number, "share": share,
+        "count": count, "number": number, "share": share,
         "draw": draw_tree, "differences": differences, "parts": parts,
     }  # fmt: skip
     js = _asset("report.js")
@@ -73,6 +81,10 @@ def render(data: Report) -> str:
     return environment.from_string(_asset("report.html")).render(
         data=data,
         rules=rules,
+        rows=sorted(rules.values(), key=lambda rule: -(rule["saves"] or 0.0)),
+        trees=trees,
+        opened=next((k for k, row in enumerate(trees) if len(draw(row["tree"], rules).nodes) > 4), 0),
+        reasons=REASONS,
         charts=_charts(data),
         setup=_setup(data),
         sections=[(name, heading) for name, heading in SECTIONS.items() if name in present],
@@ -87,13 +99,14 @@ def _asset(name: str) -> str:
     return (files("csl.experiment.report") / "assets" / name).read_text(encoding="utf-8")
 
 
-def number(value: float | None) -> str:
-    """Write a figure: whole numbers as they are, others with up to four digits that tell; nothing as a dash."""
-    if value is None:
-        return "–"
-    if value == int(value) or abs(value) >= 1000:
-        return f"{value:,.0f}".replace("-", "−")
-    return f"{value:.4g}".replace("-", "−")
+def count(value: float) -> str:
+    """Write a whole number, or what is one for the reader."""
+    return f"{value:,.0f}".replace("-", "−")
+
+
+def number(value: float) -> str:
+    """Write a figure: large ones whole, small ones with the digits that tell."""
+    return count(value) if abs(value) >= 1000 else f"{value:.4g}".replace("-", "−")
 
 
 def share(part: int, whole: int) -> str:
@@ -125,6 +138,17 @@ def parts(row: Uncovered) -> Iterator[tuple[str, str]]:
     marked = [(kind(place, token), token) for place, token in enumerate(row["input"].split())]
     for (name, _), group in groupby(marked, key=lambda item: item[0]):
         yield name, " ".join(token for _, token in group)
+
+
+def _mixed(rows: Sequence[TreeRow]) -> list[TreeRow]:
+    """Take the first derivation of each kind, then the second of each, and so on."""
+    met: Counter[tuple[str, bool | None]] = Counter()
+    ranks = []
+    for row in rows:
+        kind = row["origin"], row["right"]
+        ranks.append(met[kind])
+        met[kind] += 1
+    return [rows[k] for k in sorted(range(len(rows)), key=lambda k: ranks[k])]
 
 
 def _charts(data: Report) -> dict[str, Chart | None]:

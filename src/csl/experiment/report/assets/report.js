@@ -28,8 +28,12 @@ for (const tools of all("[data-tools]")) {
   const choices = all("select", tools);
   const output = tools.querySelector("output");
   const what = output.textContent.trim().split(" ").pop();
+  const searched = (item) => (list.dataset.search ? all(list.dataset.search, item) : [item]);
   const texts = new Map();
-  const text = (item) => texts.get(item) ?? texts.set(item, item.textContent.toLowerCase().replace(/\s+/g, " ")).get(item);
+  const text = (item) => {
+    if (!texts.has(item)) texts.set(item, searched(item).map((part) => part.textContent).join(" ").toLowerCase());
+    return texts.get(item);
+  };
   let room = Number(list.dataset.first) || Infinity;
   const more = document.createElement("button");
   more.type = "button";
@@ -46,7 +50,8 @@ for (const tools of all("[data-tools]")) {
     more.textContent = `Show ${(matching.length - shown.size).toLocaleString("en")} more`;
   };
   more.addEventListener("click", () => { room = Infinity; update(); });
-  for (const control of [search, ...choices]) control.addEventListener("input", update);
+  search.addEventListener("input", update);
+  for (const choice of choices) choice.addEventListener("change", update);
   list.addEventListener("reveal", () => { search.value = ""; room = Infinity; update(); });
   list.after(...(list.tagName === "OL" ? [more] : []));
   tools.hidden = false;
@@ -136,9 +141,12 @@ const seen = new Set();
 const observer = new IntersectionObserver((entries) => {
   for (const { target, isIntersecting } of entries) isIntersecting ? seen.add(target.id) : seen.delete(target.id);
   const first = [...links.keys()].find((id) => seen.has(id));
+  if (!first) return;
   for (const [id, link] of links) {
-    if (id === first) link.setAttribute("aria-current", "true");
-    else link.removeAttribute("aria-current");
+    if (id !== first) { link.removeAttribute("aria-current"); continue; }
+    link.setAttribute("aria-current", "true");
+    const strip = link.closest("nav");
+    strip.scrollLeft = link.offsetLeft - strip.clientWidth / 3;
   }
 }, { rootMargin: "-10% 0px -60% 0px" });
 for (const section of all("main > section")) observer.observe(section);
