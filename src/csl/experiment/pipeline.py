@@ -100,7 +100,8 @@ def describe(stage: str, found: Figures) -> str:
         case "plain" | "augmented":
             return f"step {found['step']:,}" + (f", dev {found['dev']:.1%}" if found["dev"] is not None else "")
         case "evaluate":
-            shares = [f"{name} {s['right'] / s['examples']:.1%}" for name, s in found["systems"].items()]
+            names = {"csl": "CSL", "t5": "T5"}
+            shares = [f"{names.get(name, name)} {s['right'] / s['examples']:.1%}" for name, s in found["systems"].items()]
             return ", ".join(shares) + " right" if shares else "no test set"
         case _:
             return f"report.html, {found['bytes'] / 1e6:.1f} MB"

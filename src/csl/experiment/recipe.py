@@ -171,7 +171,7 @@ def read_recipe(name: str) -> Recipe:
     path = Path(name)
     if path.suffix != ".toml":
         if name not in recipe_names():
-            raise InputError(f"no recipe {name!r}; {nearest(name, recipe_names())}; a file of your own ends in .toml")
+            raise InputError(f"no recipe {name!r}, and files end in .toml; {nearest(name, recipe_names())}")
         path = RECIPES / f"{name}.toml"
     recipe = _read(path, ())
     own = name if path.is_relative_to(RECIPES) else path.stem

@@ -31,7 +31,7 @@ def points(recipe: Recipe, over: str, values: Sequence[object] | None = None) ->
             raise InputError("--values is not of seeds; give their number with --seeds")
         return [{}]
     if "." not in over and over not in KEYS:
-        raise InputError(f"no sweep over {over!r}; {nearest(over, [SEEDS, *KEYS])}; an option is named as fit.states")
+        raise InputError(f"no sweep over {over!r}, and options are named as fit.states; {nearest(over, [SEEDS, *KEYS])}")
     key = KEYS.get(over, over)
     values = values or VALUES.get(key)
     if not values:
@@ -62,7 +62,7 @@ FIGURES: dict[str, tuple[Callable[[RunRecord], float | None], str]] = {
 
 
 def table(rows: Mapping[str, Sequence[RunRecord]]) -> list[list[str]]:
-    """Lay the figures of runs out, a row for each point, as mean ± deviation over seeds; the first row has the names."""
+    """Lay the figures of runs out as mean ± deviation over seeds, a row for each point; the first row has the names."""
     columns = {
         name: [_mean([value for run in runs if (value := find(run)) is not None], form) for runs in rows.values()]
         for name, (find, form) in FIGURES.items()
