@@ -9,9 +9,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-RulePair = tuple[int, int]
-"""A context and the rule that is there."""
-Lacks = frozenset[RulePair | str]
+from csl.experiment.report.derivations import ContextRule
+
+Lacks = frozenset[ContextRule | str]
 """Rule pairs that training never shows, and tokens that no rule knows."""
 
 
@@ -28,11 +28,11 @@ class _Demand:
 
     def __init__(self, needs: Counter[Lacks]) -> None:
         self.needs = needs
-        self.of: Counter[RulePair | str] = Counter()  # how many inputs lack each thing
+        self.of: Counter[ContextRule | str] = Counter()  # how many inputs lack each thing
         for need, count in needs.items():
             for lack in need:
                 self.of[lack] += count
-        self._under: dict[RulePair | str, list[Lacks]] = {}
+        self._under: dict[ContextRule | str, list[Lacks]] = {}
         for need in needs:
             self._under.setdefault(min(need, key=self.of.__getitem__), []).append(need)
 

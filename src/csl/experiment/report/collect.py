@@ -18,7 +18,6 @@ from csl.experiment.report.scores import describe_scores, read_predictions
 from csl.experiment.report.synthetic import choose_samples, describe_samples
 from csl.experiment.report.trees import pair_trees, reading_trees
 from csl.experiment.report.uncovered import describe_uncovered
-from csl.induction.config import InductionConfig
 
 
 def collect(run: Path, *, test: Path | None = None, unlabelled: Path | None = None, threads: int = 1) -> Report:
@@ -28,12 +27,11 @@ def collect(run: Path, *, test: Path | None = None, unlabelled: Path | None = No
     is worth annotating is chosen among these inputs; without a test set they stand in its place.
     """
     material = Material.read(run, test, unlabelled)
-    config = InductionConfig(**material.config.get("induction", {}))
-    derivations = Derivations(material.grammar, material.model, config.max_units, threads)
+    derivations = Derivations(material.grammar, material.model, material.induction.max_units, threads)
     distinct = list(dict.fromkeys(material.train))
     best = dict(zip(distinct, derivations.best(distinct), strict=True))
     trained = [best[example] for example in material.train]
-    rules = describe_rules(derivations.rules, material.seeds, material.train, trained, config)
+    rules = describe_rules(derivations.rules, material.seeds, material.train, trained, material.induction)
     trees = pair_trees("train", distinct, list(best.values()), derivations)
 
     of = "test" if material.test else "unlabelled"

@@ -14,8 +14,7 @@ from collections.abc import Sequence
 
 from csl.data import Example
 from csl.experiment.report.annotate import Lacks, choose
-from csl.experiment.report.annotate import RulePair as Pair
-from csl.experiment.report.derivations import Bools, Derivations
+from csl.experiment.report.derivations import Bools, ContextRule, Derivations
 from csl.experiment.report.schema import Coverage, CoverageTotals, Dependent, RulePair, Suggestion
 from csl.experiment.report.selection import evenly
 
@@ -30,7 +29,7 @@ class Composition:
         self._derivations = derivations
         self._known: Bools = derivations.rule_pairs(list(dict.fromkeys(train)))
 
-    def new_pairs(self, examples: Sequence[Example]) -> list[frozenset[Pair] | None]:
+    def new_pairs(self, examples: Sequence[Example]) -> list[frozenset[ContextRule] | None]:
         """Give the new rule pairs that each pair depends on; None if the grammar does not derive it."""
         known, pairs_of = self._known, self._derivations.pairs_of
         return [
@@ -38,7 +37,7 @@ class Composition:
             for rules in self._derivations.best(examples, avoid=~known)
         ]
 
-    def lacks(self, examples: Sequence[Example], new: Sequence[frozenset[Pair] | None]) -> list[Lacks]:
+    def lacks(self, examples: Sequence[Example], new: Sequence[frozenset[ContextRule] | None]) -> list[Lacks]:
         """Give what each input lacks: new rule pairs or, if it is not derived, tokens that no rule knows."""
         unknown = self._derivations.deriver.unknown_tokens
         return [
@@ -96,7 +95,7 @@ class Composition:
             ],
         )
 
-    def _rule_pair(self, pair: Pair, total: int, place: int, inputs: Sequence[Dependent]) -> RulePair:
+    def _rule_pair(self, pair: ContextRule, total: int, place: int, inputs: Sequence[Dependent]) -> RulePair:
         context, child = pair
         parent, slot = self._derivations.context(context) or (None, 0)
         return RulePair(

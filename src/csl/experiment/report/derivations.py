@@ -1,8 +1,8 @@
 """Derivations for a report: the best one of each pair, what a parser makes of an input, and which rule pairs occur.
 
-The best derivation is the most probable one of the model or, without a model, one with fewest rules. A derivation is
-the places of its rules in the grammar, in preorder. A rule pair is a context (a nonterminal of a rule, or the top of a
-derivation; `csl.model.model.context_starts`) and the rule that is there.
+The best derivation is the most probable one of the model or, without a model, one with fewest rules. A rule
+pair is a rule in a context: at a nonterminal of a rule, or at the top of a derivation (`csl.model.model.context_starts`
+numbers these).
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -22,7 +22,10 @@ from csl.parsing.derivation import MAX_OUTPUT, Derivation
 from csl.parsing.deriver import Deriver
 
 T = TypeVar("T")
-Rules = tuple[int, ...]
+Preorder = tuple[int, ...]
+"""A derivation: the places of its rules in the grammar."""
+ContextRule = tuple[int, int]
+"""A rule pair: a context and the rule that is there."""
 Bools = npt.NDArray[np.bool_]
 CHUNK = 256  # pairs whose forests are in memory at once
 IMPOSSIBLE = -1e3  # log probability of what the model rules out; a derivation in need of it is still one
@@ -32,7 +35,7 @@ NEW = -1e9  # of a new rule pair, where new pairs are avoided: worse than any de
 class Reading(NamedTuple):
     """What a parser makes of an input: a derivation and its output."""
 
-    rules: Rules
+    rules: Preorder
     target: tuple[str, ...]
 
     @property
@@ -53,9 +56,12 @@ class Derivations:
         self._score = np.maximum(model.log_p, IMPOSSIBLE) if model else np.full(shape, -1.0)
         self._place = {rule: k for k, rule in enumerate(self.rules)}
 
-    def best(self, examples: Sequence[Example], avoid: Bools | None = None) -> list[Rules]:
+    def best(self, examples: Sequence[Example], avoid: Bools | None = None) -> list[Preorder]:
         """Give the best derivation of each pair, empty if there is none; one with fewest rule pairs of `avoid`."""
-        score = self._score if avoid is None else self._score + NEW * avoid
+        score = self._score
+        if avoid is not None:
+            score = score.copy()  # it can be large: changed in place
+            np.add(score, NEW, out=score, where=avoid)
         return self._viterbi(lambda chunk: self.deriver.pair_forests(chunk, LIMIT), examples, score)
 
     def read(self, sources: Sequence[Sequence[str]]) -> list[Reading | None]:
@@ -70,14 +76,14 @@ class Derivations:
             for rules, tree in zip(best, trees, strict=True)
         ]
 
-    def _places(self, derivation: Derivation) -> Rules:
+    def _places(self, derivation: Derivation) -> Preorder:
         return tuple(self._place[rule] for rule in derivation.rules())
 
     def _viterbi(
         self, build: Callable[[Sequence[T]], Forests], items: Sequence[T], score: npt.NDArray[np.float64]
-    ) -> list[Rules]:
-        def some(part: npt.NDArray[np.int64]) -> list[Rules]:
-            found: list[Rules] = []
+    ) -> list[Preorder]:
+        def some(part: npt.NDArray[np.int64]) -> list[Preorder]:
+            found: list[Preorder] = []
             for chunk in np.array_split(part, max(1, len(part) // CHUNK)):
                 _, used, offsets = viterbi(build([items[i] for i in chunk]), score, self._contexts)
                 found += [tuple(used[a:b].tolist()) for a, b in pairwise(offsets)]
@@ -100,8 +106,8 @@ class Derivations:
             seen[np.repeat(context, count), forests.rules[np.repeat(start, count) + place]] = True
         return seen
 
-    def pairs_of(self, rules: Rules) -> Iterator[tuple[int, int]]:
-        """Give the rule pairs of a derivation, as (context, rule)."""
+    def pairs_of(self, rules: Preorder) -> Iterator[ContextRule]:
+        """Give the rule pairs of a derivation."""
         open_contexts = [0]
         for rule in rules:
             yield open_contexts.pop(), rule

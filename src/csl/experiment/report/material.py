@@ -8,11 +8,13 @@ from typing import Any
 
 from csl.data import Example, read_examples
 from csl.data.files import read_inputs, read_lines
+from csl.data.options import changed
 from csl.errors import InputError
 from csl.experiment.fitting import load_model, read_run, training_file
 from csl.experiment.sampling import card_path
 from csl.grammar import Grammar, Rule
 from csl.grammar.notation import read_rules
+from csl.induction.config import InductionConfig
 from csl.model.model import Model
 
 
@@ -28,6 +30,7 @@ class Material:
     test: tuple[Example, ...]
     unlabelled: tuple[tuple[str, ...], ...]
     samples: tuple[Example, ...]
+    induction: InductionConfig
     config: dict[str, Any]  # config.json
     run: dict[str, Any]  # run.json
 
@@ -38,6 +41,7 @@ class Material:
         own = folder / "data" / "test.tsv"
         test = test or (own if own.exists() else None)
         seeds = folder / "seeds.txt"
+        config = read_object(folder / "config.json")
         return cls(
             folder,
             grammar,
@@ -47,7 +51,8 @@ class Material:
             tuple(read_examples(test, columns=("category",))) if test else (),
             tuple(tuple(line.split()) for line in read_inputs(unlabelled)) if unlabelled else (),
             tuple(_samples(folder / "samples.tsv")),
-            read_object(folder / "config.json"),
+            changed(InductionConfig(), config.get("induction", {}), folder / "config.json"),
+            config,
             read_object(folder / "run.json"),
         )
 

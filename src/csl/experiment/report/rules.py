@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from csl.data import Example
-from csl.experiment.report.derivations import Rules as Preorder
+from csl.experiment.report.derivations import Preorder
 from csl.experiment.report.schema import Pair, RuleRow, Rules, Side
 from csl.grammar import Nt, Rule, Symbol
 from csl.grammar.store import RuleStore

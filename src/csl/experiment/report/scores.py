@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from csl.data import Example
-from csl.data.score import groups, same, score
 from csl.data.score import Score as Counts
+from csl.data.score import groups, same, score
 from csl.errors import InputError
 from csl.experiment.report.schema import Group, Score, Scores
 from csl.seq2seq.predictions import Predictions

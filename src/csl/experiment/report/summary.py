@@ -36,7 +36,9 @@ def summarise(
     open_rules = sum(row["arity"] > 0 for row in rows)
     seeds = sum(row["seed"] for row in rows)
     facts = [fact("rules", len(rows), f"{open_rules:,} with nonterminals" + (f", {seeds:,} seeds" if seeds else ""))]
-    if rules["examples"] is not None and rules["derived"] is not None:
+    if rules["examples"] is None:
+        facts.append(Fact(label="training examples", value="–", note="not found: what rules save is not known"))
+    else:
         facts.append(fact("training examples", rules["examples"], f"{rules['derived']:,} derived by the grammar"))
     if rules["objective"] is not None and rules["size_before"] is not None:
         note = f"the training pairs as rules: {rules['size_before']:,.0f}"

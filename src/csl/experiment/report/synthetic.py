@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 
 from csl.data import Example
-from csl.experiment.report.derivations import Derivations
-from csl.experiment.report.derivations import Rules as Preorder
+from csl.experiment.report.derivations import Derivations, Preorder
 from csl.experiment.report.nearest import Nearest
 from csl.experiment.report.schema import Synthetic, SyntheticPairs
 from csl.experiment.report.selection import evenly

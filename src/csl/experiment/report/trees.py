@@ -6,8 +6,7 @@ They are chosen evenly among all, from those with fewest rules to those with mos
 from collections.abc import Sequence
 
 from csl.data import Example
-from csl.experiment.report.derivations import Derivations, Reading
-from csl.experiment.report.derivations import Rules as Preorder
+from csl.experiment.report.derivations import Derivations, Preorder, Reading
 from csl.experiment.report.schema import Tree, TreeRow
 from csl.experiment.report.selection import evenly
 
