@@ -33,7 +33,7 @@ def test_a_grammar_alone_has_a_report(run: Path) -> None:
     assert result.output == f"{file}: {file.stat().st_size / 1000:,.0f} kB\n"
     page = file.read_text(encoding="utf-8")
     assert 'id="rule-1"' in page
-    assert "csl fit RUN adds it." in page
+    assert "<code>csl fit RUN</code>" in page
 
 
 def test_a_test_set_and_unlabelled_inputs_add_sections(run: Path, tmp_path: Path) -> None:

@@ -71,7 +71,7 @@ def test_absent_sections_are_named_with_a_remedy(report: Report) -> None:
     ids = Elements(page).ids
     for name, remedy in REMEDIES.items():
         assert name not in ids
-        assert f"<b>{SECTIONS[name]}</b>. {remedy}" in page
+        assert f"<li>{SECTIONS[name]}: <code>{remedy}</code></li>" in page
     assert {"summary", "rules", "setup"} <= set(ids)
     assert "Not in this report" not in render(report)
 

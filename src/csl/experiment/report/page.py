@@ -20,10 +20,12 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from csl.data.files import write_text
-from csl.experiment.report.chart import Chart, line_chart
+from csl.experiment.report.chart import Chart, Point, line_chart
 from csl.experiment.report.collect import collect
 from csl.experiment.report.drawing import draw
-from csl.experiment.report.schema import FitStep, InductionStep, Report, Tree, TreeRow, Uncovered
+from csl.experiment.report.schema import Report, Tree, TreeRow, Uncovered
+
+Row = Mapping[str, Any]
 
 SECTIONS = {
     "summary": "Summary",
@@ -38,17 +40,16 @@ SECTIONS = {
     "coverage": "Compositional coverage",
     "setup": "To reproduce it",
 }
-REMEDIES = {
-    "scores": "csl report RUN --test FILE adds it, for a run with a model or predictions.",
-    "induction": "csl induce writes it, as metrics.jsonl.",
-    "fit": "csl fit RUN adds it.",
-    "training": "csl train adds it, and csl run with the train stage.",
-    "trees": "csl report RUN --test FILE adds some.",
-    "uncovered": "csl report RUN --test FILE or --unlabelled FILE adds it.",
-    "synthetic": "csl sample RUN --out RUN/samples.tsv adds them.",
-    "coverage": "csl report RUN --test FILE or --unlabelled FILE adds it.",
+REMEDIES = {  # the command that adds what a run has not
+    "scores": "csl report RUN --test FILE",
+    "induction": "csl induce TRAIN --out RUN",
+    "fit": "csl fit RUN",
+    "training": "csl run RECIPE --train",
+    "trees": "csl report RUN --test FILE",
+    "uncovered": "csl report RUN --test FILE",
+    "synthetic": "csl sample RUN --out RUN/samples.tsv",
+    "coverage": "csl report RUN --test FILE",
 }
-
 REASONS = {
     "unknown tokens": "A token is in no rule.",
     "no rule": "All tokens are known, but no rules derive the whole input.",
@@ -143,33 +144,37 @@ def parts(row: Uncovered) -> Iterator[tuple[str, str]]:
 def _mixed(rows: Sequence[TreeRow]) -> list[TreeRow]:
     """Take the first derivation of each kind, then the second of each, and so on."""
     met: Counter[tuple[str, bool | None]] = Counter()
-    ranks = []
-    for row in rows:
+
+    def turn(row: TreeRow) -> int:
         kind = row["origin"], row["right"]
-        ranks.append(met[kind])
         met[kind] += 1
-    return [rows[k] for k in sorted(range(len(rows)), key=lambda k: ranks[k])]
+        return met[kind]
+
+    return sorted(rows, key=turn)
 
 
 def _charts(data: Report) -> dict[str, Chart | None]:
-    induction, fit, training = data["induction"] or [], data["fit"] or [], data["training"] or {}
-    partitions: dict[str, list[InductionStep]] = {}
-    for step in induction:
-        partitions.setdefault(f"partition {step['partition']}", []).append(step)
-    stages: dict[str, list[FitStep]] = {}
-    for point in fit:
-        stages.setdefault(point["stage"], []).append(point)
-    fits = [_series(f"{stage}, {part}", rows, part) for stage, rows in stages.items() for part in ("train", "dev")]
+    induction = [(f"partition {name}", rows) for name, rows in _grouped(data["induction"] or [], "partition").items()]
+    stages = _grouped(data["fit"] or [], "stage").items()
+    fit = [_series(f"{name}, {part}", rows, part) for name, rows in stages for part in ("train", "dev")]
+    training = (data["training"] or {}).items()
     return {
-        "objective": line_chart("Objective", "step", [_series(*item, "objective") for item in partitions.items()]),
-        "size": line_chart("Rules", "step", [_series(*item, "rules") for item in partitions.items()]),
-        "fit": line_chart("Mean log p(x, y)", "step", fits),
-        "loss": line_chart("Loss", "step", [_series(*item, "loss") for item in training.items()]),
-        "dev": line_chart("Accuracy on dev", "step", [_series(*item, "dev") for item in training.items()]),
+        "objective": line_chart("Objective", "step", [_series(*item, "objective") for item in induction]),
+        "size": line_chart("Rules", "step", [_series(*item, "rules") for item in induction]),
+        "fit": line_chart("Mean log p(x, y)", "step", fit),
+        "loss": line_chart("Loss", "step", [_series(*item, "loss") for item in training]),
+        "dev": line_chart("Accuracy on dev", "step", [_series(*item, "dev") for item in training]),
     }
 
 
-def _series(name: str, rows: Sequence[Mapping[str, Any]], key: str) -> tuple[str, list[tuple[float, float]]]:
+def _grouped(rows: Sequence[Row], key: str) -> dict[object, list[Row]]:
+    groups: dict[object, list[Row]] = {}
+    for row in rows:
+        groups.setdefault(row[key], []).append(row)
+    return groups
+
+
+def _series(name: str, rows: Sequence[Row], key: str) -> tuple[str, list[Point]]:
     return name, [(row["step"], row[key]) for row in rows if row[key] is not None]
 
 

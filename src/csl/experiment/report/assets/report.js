@@ -62,11 +62,8 @@ for (const tools of all("[data-tools]")) {
 for (const table of all("[data-sortable]")) {
   const body = table.tBodies[0];
   all("th", table.tHead).forEach((head, column) => {
-    const value = (row) => {
-      const cell = row.cells[column];
-      return cell.classList.contains("n") ? Number(cell.dataset.v ?? (cell.textContent.match(/^\d+$/) ? cell.textContent : -Infinity)) : cell.textContent.trim();
-    };
     const numeric = body.rows[0]?.cells[column].classList.contains("n");
+    const value = ({ cells: { [column]: cell } }) => (numeric ? Number(cell.dataset.v ?? -1e9) : cell.textContent);
     if (numeric) head.dataset.kind = "number";
     const button = document.createElement("button");
     button.type = "button";
@@ -78,7 +75,7 @@ for (const table of all("[data-sortable]")) {
       for (const other of all("th", table.tHead)) other.removeAttribute("aria-sort");
       head.setAttribute("aria-sort", down ? "descending" : "ascending");
       const keyed = [...body.rows].map((row) => [value(row), row]);
-      keyed.sort(([a], [b]) => (numeric ? a - b : a.localeCompare(b, "en")) * (down ? -1 : 1) || 0);
+      keyed.sort(([a], [b]) => (numeric ? a - b : a.localeCompare(b, "en")) * (down ? -1 : 1));
       body.append(...keyed.map(([, row]) => row));
     });
   });
@@ -86,7 +83,7 @@ for (const table of all("[data-sortable]")) {
 
 // Jumps: a rule that a search has hidden is shown again, with its examples.
 function reveal() {
-  const target = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  const target = location.hash.length > 1 && document.getElementById(location.hash.slice(1));
   if (!target || target.tagName !== "TR") return;
   if (target.hidden) target.parentElement.dispatchEvent(new Event("reveal"));
   const details = target.querySelector("details");
@@ -114,6 +111,7 @@ function mark(event) {
   const node = event.target.closest(".tree li");
   const token = event.target.closest(".yield [data-n]");
   if (node) {
+    node.classList.add("on");
     const [first, end] = [Number(node.dataset.n), Number(node.dataset.end)];
     for (const each of all(".yield [data-n]", derivation)) each.classList.toggle("on", first <= each.dataset.n && each.dataset.n < end);
   } else if (token) {
