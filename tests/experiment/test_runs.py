@@ -26,7 +26,7 @@ def test_a_folder_is_named_after_what_was_changed() -> None:
     recipe = read_recipe("scan/jump")
     settings = {"sampling.temperature": float("inf"), "fit.ratio": 2.0, "fit.unlabelled": "/some where/in puts.txt"}
     folder = run_folder(Path("runs"), recipe, settings, 3)
-    changes = "sampling.temperature=inf,fit.ratio=2,fit.unlabelled=_some_where_in_puts.txt"
+    changes = "fit.ratio=2,fit.unlabelled=_some_where_in_puts.txt,sampling.temperature=inf"
     assert folder == Path("runs") / "scan" / "jump" / changes / "seed-3"
     assert run_folder(Path("runs"), recipe, {}, 0) == Path("runs/scan/jump/seed-0")
 

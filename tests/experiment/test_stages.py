@@ -353,6 +353,15 @@ def test_training_is_done_when_asked_for_and_plain_models_are_shared(lab: Lab) -
     assert "augmented" not in lab.cached
 
 
+def test_what_was_done_before_a_failure_is_in_the_run_folder(lab: Lab) -> None:
+    lab.write("train", {"walk": "WALK", "run": "RUN"})
+    with pytest.raises(InputError, match="no valid derivation"):
+        lab.run()
+    run = lab.root / "tiny" / "seed-0"
+    assert list(about(run)["stages"]) == ["data", "induce", "fit"]
+    assert (run / "model.npz").exists()
+
+
 def test_training_is_left_out_unless_it_is_asked_for(lab: Lab) -> None:
     run = lab.run()
     assert lab.verdicts()["train"].startswith("left out; --train")

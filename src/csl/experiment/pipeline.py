@@ -40,21 +40,26 @@ class Pipeline:
     def run(self, recipe: Recipe, settings: Mapping[str, object], seed: int) -> Path:
         """Do what is wanted and not there yet; return the run folder. A dry run only tells.
 
-        What is there is put into the run folder even if it was not asked for.
+        What is there is put into the run folder even if it was not asked for, or if a later stage fails.
         """
         folder = run_folder(self.root, recipe, settings, seed)
         stages = Stages(
             recipe, settings, seed, folder, source=self.source, device=self.device, threads=self.threads,
             say=self.say, progress=self.progress,
         )  # fmt: skip
-        for stage in NEEDS:
-            waits = [name for name in NEEDS[stage] if name not in stages.done]
-            waits += [name for name in USES.get(stage, ()) if name in self.wanted and name not in stages.done]
-            if not waits:
+        try:
+            for stage in NEEDS:
+                waits = [name for name in NEEDS[stage] if name not in stages.done]
+                waits += [name for name in USES.get(stage, ()) if name in self.wanted and name not in stages.done]
+                if waits:
+                    if self.dry and stage in self.wanted:
+                        self.say(f"{stage}: would be done (after {waits[0]})")
+                    continue
+                if stage == "report" and not self.dry:  # it reads the run folder
+                    write_run(folder, recipe, settings, seed, stages.done)
                 self._one(stage, stages)
-            elif self.dry and stage in self.wanted:
-                self.say(f"{stage}: would be done (after {waits[0]})")
-            if not self.dry and stage in ("evaluate", "report"):
+        finally:
+            if stages.done and not self.dry:
                 write_run(folder, recipe, settings, seed, stages.done)
         return folder
 
@@ -101,7 +106,9 @@ def describe(stage: str, found: Figures) -> str:
             return f"step {found['step']:,}" + (f", dev {found['dev']:.1%}" if found["dev"] is not None else "")
         case "evaluate":
             names = {"csl": "CSL", "t5": "T5"}
-            shares = [f"{names.get(name, name)} {s['right'] / s['examples']:.1%}" for name, s in found["systems"].items()]
+            shares = [
+                f"{names.get(name, name)} {s['right'] / s['examples']:.1%}" for name, s in found["systems"].items()
+            ]
             return ", ".join(shares) + " right" if shares else "no test set"
         case _:
             return f"report.html, {found['bytes'] / 1e6:.1f} MB"

@@ -107,9 +107,10 @@ class Recipe:
         return _checked(self._with(tables, Path.cwd()))
 
     def option(self, name: str) -> object:
-        """Return the value of an option, named as `fit.states`."""
+        """Return the value of an option, named as `fit.states`; of a file its name."""
         table, _, key = name.partition(".")
-        return getattr(getattr(self, table), key)
+        value = getattr(getattr(self, table), key)
+        return Path(value).name if name in FILES else value
 
     def _with(self, tables: Mapping[str, Mapping[str, object]], folder: Path, path: Path | None = None) -> "Recipe":
         """Return the recipe with options changed; files are in this folder."""
@@ -169,13 +170,14 @@ def recipe_names() -> list[str]:
 def read_recipe(name: str) -> Recipe:
     """Read a recipe: a built-in one by name, or a file that ends in .toml."""
     path = Path(name)
-    if path.suffix != ".toml":
-        if name not in recipe_names():
-            raise InputError(f"no recipe {name!r}, and files end in .toml; {nearest(name, recipe_names())}")
+    if path.suffix == ".toml":
+        name = path.stem
+    elif name in recipe_names():
         path = RECIPES / f"{name}.toml"
+    else:
+        raise InputError(f"no recipe {name!r}, and files end in .toml; {nearest(name, recipe_names())}")
     recipe = _read(path, ())
-    own = name if path.is_relative_to(RECIPES) else path.stem
-    return _checked(replace(recipe, name=own, title=recipe.title or own), path)
+    return _checked(replace(recipe, name=name, title=recipe.title or name), path)
 
 
 def _checked(recipe: Recipe, path: Path | None = None) -> Recipe:
@@ -192,7 +194,7 @@ def _checked(recipe: Recipe, path: Path | None = None) -> Recipe:
 
 def _read(path: Path, above: tuple[Path, ...]) -> Recipe:
     """Read a file on top of what it extends."""
-    if path in above:
+    if path.resolve() in above:
         raise InputError("extends itself; remove one `extends`", path)
     try:
         values = tomllib.loads("\n".join(line for _, line in read_lines(path)))
@@ -205,7 +207,7 @@ def _read(path: Path, above: tuple[Path, ...]) -> Recipe:
             raise InputError(f"`{key}` is not a {'table' if key in TABLES else 'text'}", path)
     recipe = EMPTY
     if extends := values.pop("extends", None):
-        recipe = _read(_find(extends, path), (*above, path))
+        recipe = _read(_find(extends, path), (*above, path.resolve()))
     title = values.pop("title", "")  # not that of what it extends: it is something else
     return replace(recipe._with(values, path.parent, path), title=title)
 

@@ -47,7 +47,7 @@ CONTENTS = {
 
 def run_folder(root: Path, recipe: Recipe, settings: Mapping[str, object], seed: int) -> Path:
     """Name the folder of a run."""
-    changes = ",".join(f"{key}={_shown(value)}" for key, value in settings.items())
+    changes = ",".join(f"{key}={_shown(value)}" for key, value in sorted(settings.items()))
     if len(changes) > 100:
         changes = f"{changes[:80]}-{hash_of(changes)[:8]}"
     return root / recipe.name / changes / f"seed-{seed}"

@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from csl import __version__
 from csl.data import Example, read_examples
@@ -41,8 +42,8 @@ STAGES = ("data", "induce", "fit", "sample", "train", "evaluate", "report")
 TRAIN = ("plain", "augmented")  # the parts of stage train
 SYSTEMS = {"plain": "t5", "augmented": "augmented"}  # what their models are called
 NEEDS = {
-    "data": (), "induce": ("data",), "fit": ("data", "induce"), "sample": ("data", "fit"), "plain": ("data",),
-    "augmented": ("data", "sample"), "evaluate": ("data", "fit"), "report": ("data", "sample", "evaluate"),
+    "data": (), "induce": ("data",), "fit": ("induce",), "sample": ("fit",), "plain": ("data",),
+    "augmented": ("sample",), "evaluate": ("fit",), "report": ("sample", "evaluate"),
 }  # fmt: skip
 USES = {"evaluate": TRAIN, "report": TRAIN}  # if they are there
 
@@ -72,7 +73,7 @@ class Stages:
         """Hash all that the result of a stage depends on; what it needs must be done."""
         reads = [*NEEDS[stage], *(name for name in USES.get(stage, ()) if name in self.done)]
         before = {name: self.done[name].key for name in reads if name != "data"}
-        checksums = self._checksums if "data" in reads else {}
+        checksums = self._card["sha256"] if "data" in self.done else {}
         files = {name: checksums[name] for name in self._data_files(stage) if name in checksums}
         return hash_of([__version__, stage, self._options(stage), files, before])
 
@@ -162,7 +163,7 @@ class Stages:
             task = data_set(data.set).prepare(self._original_folder(), data.split)
         else:
             task = _read_task(data.files)
-        write_task(task, folder / "data", name=data.set or self._recipe.name, split=data.split)
+        write_task(task, folder / "data", name=data.set or Path(data.train).name, split=data.split)
         for note in task.notes:
             self._say(f"data: {note}")
         return {part: len(getattr(task, part)) for part in PARTS}
@@ -172,9 +173,8 @@ class Stages:
         return self.done["data"].folder / "data"
 
     @cached_property
-    def _checksums(self) -> dict[str, str]:
-        card = json.loads("\n".join(line for _, line in read_lines(self._data_folder / "card.json")))
-        return dict(card["sha256"])
+    def _card(self) -> dict[str, Any]:
+        return dict(json.loads("\n".join(line for _, line in read_lines(self._data_folder / "card.json"))))
 
     def _examples(self, part: str) -> list[Example]:
         path = self._data_folder / f"{part}.tsv"
@@ -233,18 +233,16 @@ class Stages:
         return [tuple(line.split()) for line in inputs]
 
     def _sample(self, folder: Path) -> Figures:
-        number, train = self._recipe.sampling.number, set(self._examples("train"))
+        number, train = self._recipe.sampling.number, self._examples("train")
         model = load_model(self.done["fit"].folder)
-        sampler = Sampler(
-            model.grammar, self._sample_config, model=model, output_cfg=model.output_cfg, train=self._examples("train")
-        )
-        card = json.loads("\n".join(line for _, line in read_lines(self._data_folder / "card.json")))
+        sampler = Sampler(model.grammar, self._sample_config, model=model, output_cfg=model.output_cfg, train=train)
         write_samples(
-            folder / "samples.tsv", sampler, number, threads=self._threads, about={"licence": card["licence"] or None},
+            folder / "samples.tsv", sampler, number, threads=self._threads,
+            about={"licence": self._card["licence"] or None},
             progress=lambda n: self._progress(f"sampling: {n:,} of {number:,} pairs"),
         )  # fmt: skip
-        made = list(read_examples(folder / "samples.tsv"))
-        return {"pairs": len(made), "distinct": len(set(made)), "new": sum(pair not in train for pair in made)}
+        made, known = list(read_examples(folder / "samples.tsv")), set(train)
+        return {"pairs": len(made), "distinct": len(set(made)), "new": sum(pair not in known for pair in made)}
 
     # sequence-to-sequence models
 

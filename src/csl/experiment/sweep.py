@@ -31,15 +31,17 @@ def points(recipe: Recipe, over: str, values: Sequence[object] | None = None) ->
             raise InputError("--values is not of seeds; give their number with --seeds")
         return [{}]
     if "." not in over and over not in KEYS:
-        raise InputError(f"no sweep over {over!r}, and options are named as fit.states; {nearest(over, [SEEDS, *KEYS])}")
+        raise InputError(
+            f"no sweep over {over!r}, and options are named as fit.states; {nearest(over, [SEEDS, *KEYS])}"
+        )
     key = KEYS.get(over, over)
     values = values or VALUES.get(key)
     if not values:
         raise InputError(f"--over {over}: which values? Give them with --values a,b,c")
-    found = [{key: recipe.changed({key: value}).option(key)} for value in values]
+    found: list[Point] = [{key: value} for value in values]
     if over != "samples":
         return found
-    semi = [{"fit.unlabelled": ""}, {}] if recipe.fit.unlabelled else [{}, {"fit.unlabelled": DEV}]
+    semi: list[Point] = [{"fit.unlabelled": ""}, {}] if recipe.fit.unlabelled else [{}, {"fit.unlabelled": DEV}]
     return [point | way for point in found for way in semi]
 
 
@@ -51,7 +53,7 @@ FIGURES: dict[str, tuple[Callable[[RunRecord], float | None], str]] = {
     "distinct": (lambda run: run.figure("sample", "distinct"), ",.0f"),
     "new": (lambda run: run.figure("sample", "new"), ",.0f"),
     "log p(x, y) train": (_part("train", "log_p_xy"), ".2f"),
-    "dev": (_part("dev", "log_p_xy"), ".2f"),
+    "log p(x, y) dev": (_part("dev", "log_p_xy"), ".2f"),
     "log p(y | x) dev": (_part("dev", "log_p_y_given_x"), ".2f"),
     "covered": (lambda run: run.share("csl", "answered"), ".1%"),
     "CSL": (lambda run: run.share("csl"), ".1%"),
