@@ -85,6 +85,6 @@ def report() -> Report:
             "inputs": [{"input": hostile, "output": predicted, "right": True, "pairs": [0, 1]}],
             "suggest": [{"input": hostile, "adds": 1, "pairs": [0, 1], "tokens": [SCRIPT]}],
         },
-        "config": {"induction": {"k_alpha": 4.0, "note": SCRIPT}, "recipe": f'[data]\nset = "{SCRIPT}"\n'},
+        "config": {"induction": {"k_alpha": 4.0, "note": SCRIPT}, "recipe.toml": f'[data]\nset = "{SCRIPT}"\n'},
         "versions": {"csl": "0.1.0", "python": "3.11.2"},
     }  # fmt: skip

@@ -111,8 +111,8 @@ def number(value: float) -> str:
 
 
 def share(part: int, whole: int) -> str:
-    """Write a part of a whole in percent."""
-    return f"{part / whole:.1%}" if whole else "–"
+    """Write a part of a whole in percent, rounded down, so that 100% means all."""
+    return f"{1000 * part // whole / 10:.1f}%" if whole else "–"
 
 
 def differences(other: str, text: str) -> Iterator[tuple[bool, str]]:
@@ -154,24 +154,19 @@ def _mixed(rows: Sequence[TreeRow]) -> list[TreeRow]:
 
 
 def _charts(data: Report) -> dict[str, Chart | None]:
-    induction = [(f"partition {name}", rows) for name, rows in _grouped(data["induction"] or [], "partition").items()]
-    stages = _grouped(data["fit"] or [], "stage").items()
-    fit = [_series(f"{name}, {part}", rows, part) for name, rows in stages for part in ("train", "dev")]
+    induction = [step | {"step": k} for k, step in enumerate(data["induction"] or [], start=1)]  # on over partitions
+    stages: dict[str, list[Row]] = {}
+    for point in data["fit"] or []:
+        stages.setdefault(point["stage"], []).append(point)
+    fit = [_series(f"{name}, {part}", rows, part) for name, rows in stages.items() for part in ("train", "dev")]
     training = (data["training"] or {}).items()
     return {
-        "objective": line_chart("Objective", "step", [_series(*item, "objective") for item in induction]),
-        "size": line_chart("Rules", "step", [_series(*item, "rules") for item in induction]),
+        "objective": line_chart("Objective", "step", [_series("", induction, "objective")]),
+        "size": line_chart("Rules", "step", [_series("", induction, "rules")]),
         "fit": line_chart("Mean log p(x, y)", "step", fit),
         "loss": line_chart("Loss", "step", [_series(*item, "loss") for item in training]),
         "dev": line_chart("Accuracy on dev", "step", [_series(*item, "dev") for item in training]),
     }
-
-
-def _grouped(rows: Sequence[Row], key: str) -> dict[object, list[Row]]:
-    groups: dict[object, list[Row]] = {}
-    for row in rows:
-        groups.setdefault(row[key], []).append(row)
-    return groups
 
 
 def _series(name: str, rows: Sequence[Row], key: str) -> tuple[str, list[Point]]:
@@ -181,7 +176,7 @@ def _series(name: str, rows: Sequence[Row], key: str) -> tuple[str, list[Point]]
 def _setup(data: Report) -> list[tuple[str, str]]:
     """Give what is needed to make the run again, as texts to copy."""
     config = dict(data["config"])
-    recipe = config.pop("recipe", None)
+    recipe = config.pop("recipe.toml", None)
     texts = [("Recipe", str(recipe).strip())] if recipe else []
     texts.append(("Options", json.dumps(config, indent=2, ensure_ascii=False)))
     texts.append(("Versions", "\n".join(f"{name} {version}" for name, version in data["versions"].items())))
