@@ -68,7 +68,7 @@ def draw(tree: Tree, rules: Mapping[int, RuleRow]) -> Drawing:
 
 def _width(rule: RuleRow) -> int:
     sides = (rule["source"], rule["target"])
-    return 10 + max(sum(1 + (len(symbol) if isinstance(symbol, str) else 3) for symbol in side) for side in sides)
+    return 12 + max(sum(1 + (len(symbol) if isinstance(symbol, str) else 3) for symbol in side) for side in sides)
 
 
 def _spread(side: Literal["source", "target"], nodes: list[Node], children: list[list[int]]) -> list[tuple[str, int]]:
