@@ -54,6 +54,12 @@ def test_runs_are_found_at_any_depth_but_not_in_the_cache(tmp_path: Path) -> Non
         list(find_runs(tmp_path / "nowhere"))
 
 
+def test_numbers_in_names_are_ordered_as_numbers(tmp_path: Path) -> None:
+    for name in ("seed-10", "seed-9", "b", "4"):
+        write_record(tmp_path / name)
+    assert [path.name for path in find_runs(tmp_path)] == ["4", "b", "seed-9", "seed-10"]
+
+
 def test_figures_are_looked_up_or_missing(tmp_path: Path) -> None:
     record = read_record(write_record(tmp_path / "run"))
     assert record.rules == 20

@@ -173,6 +173,11 @@ def find_runs(root: Path) -> Iterator[Path]:
     if (root / RUN).exists() or (root / "grammar.txt").exists():
         yield root
         return
-    for path in sorted(root.iterdir()):
+    for path in sorted(root.iterdir(), key=_by_numbers):
         if path.is_dir() and not path.name.startswith("."):
             yield from find_runs(path)
+
+
+def _by_numbers(path: Path) -> list[tuple[int, str]]:
+    """Order names as people do: seed-9 comes before seed-10."""
+    return [(int(part), "") if part.isdecimal() else (0, part) for part in re.split(r"(\d+)", path.name)]
