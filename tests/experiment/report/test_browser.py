@@ -56,8 +56,6 @@ class Page:
         self.chrome.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": not script})
         self.chrome.get("about:blank")
         self.chrome.get(self.file.as_uri())
-        if script:
-            self.js("localStorage.clear()")
         return self
 
     def js(self, code: str, *arguments: object) -> Any:
@@ -117,6 +115,7 @@ def test_the_theme_can_be_changed_and_is_kept(page: Page) -> None:
     page.chrome.refresh()
     assert page.js(paint) == light
     assert page.one("#theme").text == "Dark theme"
+    page.js("localStorage.clear()")
 
 
 def test_search_and_choice(page: Page) -> None:
