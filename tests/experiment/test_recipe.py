@@ -173,7 +173,11 @@ def test_settings_change_options_by_their_full_name() -> None:
 def test_a_temperature_means_tempered() -> None:
     recipe = read_recipe("scan/jump")
     assert recipe.sampling.config.strategy == "model"
-    assert recipe.changed({"sampling.temperature": "inf"}).sampling.config.strategy == "tempered"
+    tempered = recipe.changed({"sampling.temperature": "inf"})
+    assert tempered.sampling.config.strategy == "tempered"
+    assert 'strategy = "tempered"\ntemperature = inf\n' in tempered.to_toml()
+    with pytest.raises(InputError, match="uniform"):
+        tempered.changed({"sampling.strategy": "uniform"})
 
 
 @given(

@@ -309,6 +309,9 @@ def test_original_files_are_asked_for_before_anything_is_done(tmp_path: Path) ->
     pipeline = Pipeline(tmp_path / "runs", wanted_stages(), dry=True)
     with pytest.raises(InputError, match="--source"):
         pipeline.run(read_recipe("geoquery/length"), {}, 0)
+    with pytest.raises(InputError, match="is not a folder"):
+        Pipeline(tmp_path / "runs", wanted_stages(), tmp_path / "nowhere").run(read_recipe("cogs/gen"), {}, 0)
+    assert not (tmp_path / "runs").exists()
     said: list[str] = []
     Pipeline(tmp_path / "runs", wanted_stages(), dry=True, say=said.append).run(read_recipe("scan/jump"), {}, 0)
     assert said[0] == "data: would be done (new)"

@@ -66,11 +66,8 @@ class SampleOptions(SampleConfig):
 
     @property
     def config(self) -> SampleConfig:
-        """Those of sampling alone; a temperature means strategy tempered."""
-        values = self.model_dump(exclude={"number"})
-        if self.temperature != 1 and self.strategy == "model":
-            values["strategy"] = "tempered"
-        return SampleConfig(**values)
+        """Those of sampling alone."""
+        return SampleConfig(**self.model_dump(exclude={"number"}))
 
 
 TABLES: dict[str, type[BaseModel]] = {
@@ -181,15 +178,17 @@ def read_recipe(name: str) -> Recipe:
 
 
 def _checked(recipe: Recipe, path: Path | None = None) -> Recipe:
-    """Refuse options that contradict each other."""
-    data, strategy = recipe.data, recipe.sampling.strategy
+    """Refuse options that contradict each other; a temperature means strategy tempered."""
+    data, sampling = recipe.data, recipe.sampling
     if data.set and data.files:
         raise InputError(f"[data] names the set {data.set!r} and files; leave one of them out", path)
     if not (data.train or (data.set and data.split)):
         raise InputError('[data] names no data; give set and split, or train = "FILE"', path)
-    if recipe.sampling.temperature != 1 and strategy in ("uniform", "coverage"):
-        raise InputError(f"a temperature has no effect on strategy {strategy}; leave one of them out", path)
-    return recipe
+    if sampling.temperature == 1 or sampling.strategy == "tempered":
+        return recipe
+    if sampling.strategy != "model":
+        raise InputError(f"a temperature has no effect on strategy {sampling.strategy}; leave one of them out", path)
+    return replace(recipe, sampling=changed(sampling, {"strategy": "tempered"}))
 
 
 def _read(path: Path, above: tuple[Path, ...]) -> Recipe:

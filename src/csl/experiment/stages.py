@@ -153,6 +153,8 @@ class Stages:
                 f"{data.set}, split {data.split}, is made from original files: name their folder with --source or in "
                 f"CSL_DATA; `csl data fetch {data.set} --out DIR` gets them or says where they are"
             )
+        if not self._source.is_dir():
+            raise InputError("is not a folder; --source names the one with the original files", self._source)
         own = self._source / data.set.removesuffix("-tenth").replace("-", "_")
         return own if own.is_dir() else self._source
 
