@@ -8,11 +8,16 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from pathlib import Path
 
+LONGEST = 2000  # characters of a message; what it quotes may be a whole file
+
 
 class CslError(Exception):
-    """Something failed that a person can act on; the message says what, where, and what to do."""
+    """Something failed that a person can act on; the message says what, where, and what to do, in one line."""
 
     exit_code = 1
+
+    def __init__(self, message: str) -> None:
+        super().__init__(_one_line(message))
 
 
 class InputError(CslError):
@@ -23,6 +28,13 @@ class InputError(CslError):
     def __init__(self, message: str, path: Path | str | None = None, line: int | None = None) -> None:
         where = "" if path is None else f"{path}: " if line is None else f"{path}:{line}: "
         super().__init__(where + message)
+
+
+def _one_line(text: str) -> str:
+    """Write what does not print as escapes, and leave out the middle of what is too long."""
+    if len(text) > LONGEST:
+        text = f"{text[: LONGEST // 2]} … {text[-LONGEST // 2 :]}"
+    return text if text.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

@@ -116,7 +116,7 @@ def test_reading_streams(tmp_path: Path) -> None:
         ("x.jsonl", b"{}\n", "x.jsonl:1: no text field 'input'; the line has no fields"),
         ("x.jsonl", b'{"input": "a", "output": 1}\n', "x.jsonl:1: no text field 'output'"),
         ("x.jsonl", b'{"input": "a", "output": "  "}\n', "x.jsonl:1: the output is empty"),
-        ("x.jsonl", b'{"input": "a", "output": "\\ud800"}\n', "x.jsonl:1: half of a surrogate pair"),
+        ("x.jsonl", b'{"input": "a", "output": "\\ud800"}\n', "x.jsonl:1: not valid JSON (half of a surrogate pair"),
         ("x.tsv.gz", b"a\tA\n", "x.tsv.gz: not a complete gzip file"),
         ("x.tsv.gz", gzip.compress(b"a\tA\n" * 99)[:-9], "x.tsv.gz: not a complete gzip file"),
         ("x.tsv.gz", gzip.compress(b"a\tA\n")[:10] + b"\xff" * 20, "x.tsv.gz: not a complete gzip file"),

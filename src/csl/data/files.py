@@ -8,6 +8,7 @@ import gzip
 import io
 import json
 import os
+import re
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -16,6 +17,9 @@ from typing import Any, BinaryIO, TextIO
 
 from csl.data.example import Example
 from csl.errors import InputError
+
+LONGEST_LINE = 1 << 26  # bytes: a longer one, as a gzip bomb has it, is refused before it fills the memory
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 @contextmanager
@@ -85,13 +89,36 @@ def write_json(path: Path | str, value: Any) -> None:
     write_text(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
 
 
+def parse_json(text: str) -> Any:
+    """Read a JSON value; raises ValueError for all that is wrong with it, be it too deep or no text at all."""
+    try:
+        value = json.loads(text)
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+    if _SURROGATE.search(text):
+        try:
+            json.dumps(value, ensure_ascii=False).encode()
+        except UnicodeEncodeError as error:
+            raise ValueError("half of a surrogate pair in a text; correct its \\u escapes") from error
+    return value
+
+
+def read_json(path: Path | str) -> Any:
+    """Read a JSON file; InputError if it cannot be read, ValueError if it is not JSON."""
+    return parse_json("\n".join(line for _, line in read_lines(path)))
+
+
 def read_lines(path: Path | str) -> Iterator[tuple[int, str]]:
     """Yield (line number, line without its end) of a text file, plain or `.gz`, that must be UTF-8."""
     path = Path(path)
     number = 0
+    if "\0" in str(path):
+        raise InputError("no file can have this name", path)
     try:
         with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as file:
-            for number, raw in enumerate(file, start=1):
+            for number, raw in enumerate(iter(lambda: file.readline(LONGEST_LINE + 1), b""), start=1):
+                if len(raw) > LONGEST_LINE:
+                    raise InputError(f"a line of more than {LONGEST_LINE >> 20} MiB; is this text?", path, number)
                 line = raw.decode("utf-8").removesuffix("\n").removesuffix("\r")
                 if "\r" in line:
                     raise InputError("carriage return inside a line; end lines with \\n or \\r\\n", path, number)
@@ -157,8 +184,8 @@ def _json_fields(
     line: str, source_field: str, target_field: str, path: Path, number: int
 ) -> tuple[str, str, dict[str, str]]:
     try:
-        record = json.loads(line)
-    except (ValueError, RecursionError) as error:
+        record = parse_json(line)
+    except ValueError as error:
         raise InputError(f"not valid JSON ({error})", path, number) from error
     if not isinstance(record, dict):
         raise InputError("expected a JSON object on each line", path, number)
@@ -166,10 +193,6 @@ def _json_fields(
         if not isinstance(record.get(name), str):
             raise InputError(f"no text field {name!r}; the line has {', '.join(record) or 'no fields'}", path, number)
     meta = {k: v for k, v in record.items() if isinstance(v, str) and k not in (source_field, target_field)}
-    try:
-        "".join((record[source_field], record[target_field], *meta.values())).encode()
-    except UnicodeEncodeError as error:
-        raise InputError("half of a surrogate pair in a text; correct its \\u escapes", path, number) from error
     return record[source_field], record[target_field], meta
 
 
@@ -182,14 +205,19 @@ def write_examples(path: Path | str, examples: Iterable[Example], *, columns: Se
     count = 0
     with atomic_writer(path) as file:
         for example in examples:
+            source, target = example.source_text, example.target_text
+            if tuple(source.split()) != example.source or tuple(target.split()) != example.target:
+                raise InputError("white space inside a token: it would be read as two", path, count + 1)
             if json_lines:
-                pair = {"input": example.source_text, "output": example.target_text}
+                pair = {"input": source, "output": target}
                 file.write(json.dumps({**pair, **example.meta, **pair}, ensure_ascii=False) + "\n")
             else:
-                cells = [example.source_text, example.target_text, *(example.meta.get(c, "") for c in columns)]
+                cells = [source, target, *(example.meta.get(c, "") for c in columns)]
                 row = "\t".join(cells)
                 if row.count("\t") != len(cells) - 1 or "\n" in row or "\r" in row:
                     raise InputError("a tab or a line break inside a column; write .jsonl instead", path, count + 1)
+                if count == 0 and row.startswith("\ufeff"):
+                    file.write("\ufeff")  # readers take the first one for a mark of the encoding
                 file.write(row + "\n")
             count += 1
     return count
