@@ -300,3 +300,45 @@ def test_samples_are_valid_and_derivable(name: str, strategy: str, quick: Quick)
         assert accepted(cfg, np.array(values, np.int32), offsets).all()
     assert all(some.derivation(sample).example == sample.example for sample in found[:500])
     assert model.deriver.derivable(pairs(found[:2000])).all()
+
+
+# balance
+
+
+def rare_model() -> Model:
+    """`hop` is drawn about once in 400 times."""
+    context, rule = random_theta(GRAMMAR, 2, seed=3, spread=0.1)
+    rule[:, 4] -= 5.0
+    return Model(GRAMMAR, context, rule)
+
+
+def uses(balance: float, number: int = 20_000) -> np.ndarray:
+    some = Sampler(GRAMMAR, SampleConfig(max_depth=4, balance=balance), model=rare_model())
+    found = [sample.rules for sample in some.stream(number)]
+    assert len(found) == number
+    return np.bincount(np.concatenate(found), minlength=len(GRAMMAR)) / number
+
+
+def test_balance_brings_rare_rules() -> None:
+    plain, some, more = uses(1), uses(5), uses(20)
+    assert plain[4] < 0.02
+    assert 4 * plain[4] < some[4] < 7 * plain[4]  # one draw of five is kept, and all with the rare rule
+    assert more[4] > 10 * plain[4]
+    assert more[:2].min() > 0.3 * plain[:2].min()  # the others do not go
+
+
+def test_balance_keeps_a_given_share() -> None:
+    some = Sampler(GRAMMAR, SampleConfig(max_depth=4, balance=5), model=rare_model())
+    chances = some._chances()
+    kept = [max(chances[list(sample.rules)]) for sample in sampler_with(rare_model()).stream(20_000)]
+    assert np.mean(kept) == pytest.approx(1 / 5, rel=0.05)
+
+
+def sampler_with(model: Model) -> Sampler:
+    return Sampler(GRAMMAR, SampleConfig(max_depth=4), model=model)
+
+
+@pytest.mark.parametrize("depths", ["model", "even"])
+def test_a_balanced_stream_does_not_depend_on_threads(depths: str) -> None:
+    one, three = (list(sampler(depths=depths, balance=3).stream(6000, threads)) for threads in (1, 3))
+    assert one == three

@@ -31,6 +31,9 @@ class SampleConfig(BaseModel):
     ] = "model"
     depth_bias: Annotated[float, Field(ge=0, le=100, description="δ, added to θ of rules with many nonterminals")] = 0.0
     bias_above: Annotated[int, Field(ge=0, description="rules with more nonterminals than this get δ")] = 1
+    balance: Annotated[
+        float, Field(ge=1, le=1000, description="draws for a pair that is kept: those with rare rules come first")
+    ] = 1.0
     max_depth: Annotated[int, Field(ge=1, le=200, description="levels of a derivation, at most")] = 20
     min_depth: Annotated[
         int, Field(ge=1, description="levels of a derivation, at least; uniform and coverage: 1 or 2")

@@ -30,6 +30,7 @@ from csl.sampling.tables import build_local, build_tables
 
 CHUNK = 4096  # draws made together
 PATIENCE = 25  # chunks after which is looked at how many new pairs they brought
+PILOT = 25  # chunks that tell how often rules come up
 SCARCE = 0.001  # if they add less than this share to what was found, or nothing, the grammar counts as exhausted
 
 Draw = Callable[[int], tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]]
@@ -130,10 +131,14 @@ class Sampler:
         self.exhausted = False
         if count < 1:
             return
+        keep = self._chances()
         for start in count_from(0, CHUNK * threads):
             starts = np.arange(start, start + CHUNK * threads, CHUNK)
             for rules, offsets, x, xo, y, yo in chain(*pool.chunks(self._chunks, starts, parts=threads)):
                 keys, good = pair_keys(x, xo, y, yo), (np.diff(xo) > 0) & (np.diff(yo) > 0)
+                if self.config.balance > 1:
+                    chance = np.random.default_rng((self.config.seed, drawn)).random(CHUNK)
+                    good &= chance < _each(np.maximum, keep[rules], offsets)
                 if self.config.unique:
                     good[good], slots, known = keep_new(keys[good], slots, known)
                 else:
@@ -153,6 +158,25 @@ class Sampler:
                         return
                     fresh = 0
 
+    def _chances(self) -> npt.NDArray[np.float64]:
+        """Give for each rule the chance that a draw with it is kept, if no rarer rule is in the draw.
+
+        Chances are as 1 to the rule's frequency in a pilot, so that rules are used alike, as far as there are draws for
+        it; on the whole one of `balance` draws is kept.
+        """
+        frequency, rarest = np.zeros(len(self.rules)), []
+        chunks = [self._draw(start) for start in range(0, PILOT * CHUNK, CHUNK)] if self.config.balance > 1 else []
+        for rules, _ in chunks:
+            frequency += np.bincount(rules, minlength=len(self.rules)) / (PILOT * CHUNK)
+        for rules, offsets in chunks:
+            rarest.append(_each(np.minimum, frequency[rules], offsets))
+        low, high = 0.0, 1.0
+        for _ in range(50 if chunks else 0):
+            middle = (low + high) / 2
+            kept = np.minimum(1, middle / np.concatenate(rarest)).mean()
+            low, high = (low, middle) if kept * self.config.balance > 1 else (middle, high)
+        return np.minimum(1, high / np.maximum(frequency, high))
+
     def _chunks(self, starts: npt.NDArray[np.int64]) -> list[tuple[npt.NDArray[Any], ...]]:
         made = []
         for start in starts:
@@ -170,3 +194,8 @@ class Sampler:
         number = np.repeat(self._lines, sizes)
         rules, first = np.unique(used, return_index=True)
         return dict(zip(rules.tolist(), number[first].tolist(), strict=True))
+
+
+def _each(best: np.ufunc, values: npt.NDArray[np.float64], offsets: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+    """Reduce the values of each draw."""
+    return best.reduceat(values, offsets[:-1])
