@@ -1,0 +1,166 @@
+"""GECA, "Good-Enough Compositional Data Augmentation" (Andreas 2020; paper, appendix "Comparison with GECA").
+
+Fragments of examples that occur in one environment are interchangeable: if f and g both fill a template, and f also fills
+a place in an example u, then u with g in the place of f is a new pair. Fragments that share a token are not swapped, and
+pairs of the training set are no results. Nothing is recursive: a result is one swap away from a training example.
+
+What a fragment, a template and an environment are, and how they are joined, is in `csl.kernels.geca`. A swap is a triple
+(u, f, g). All swaps have numbers, and are made in a random order that is computed, not stored.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import BaseModel, ConfigDict, Field
+
+from csl.data import Example
+from csl.grammar.vocabulary import Vocabulary
+from csl.kernels.geca import collect, draw_swaps, interchangeable, locate, mark_shared, sequence_keys
+from csl.kernels.hashing import build_table
+from csl.kernels.sample import keep_new, missing
+
+CHUNK = 4096  # swaps made together
+PATIENCE = 25  # chunks after which is looked at how many new pairs they brought
+SCARCE = 0.001  # if they add less than this share to what was found, or nothing, there are no more
+
+
+class GecaConfig(BaseModel):
+    """What decides, beside the training set, which pairs are made."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    window: Annotated[int, Field(ge=1, le=100, description="tokens of a span, at most")] = 4
+    context: Annotated[
+        int | None, Field(ge=1, le=1000, description="tokens around holes that must agree; none: the whole template")
+    ] = None
+    unique: Annotated[bool, Field(description="each pair once")] = False
+    seed: Annotated[int, Field(ge=0, lt=2**63, description="of the order of swaps")] = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Swap:
+    """A new pair, the place of the training example that it is made from (counted from 1), and what was replaced."""
+
+    example: Example
+    parent: int
+    old: tuple[str, ...]
+    new: tuple[str, ...]
+
+
+class Geca:
+    """The swaps that a training set allows."""
+
+    def __init__(
+        self, train: Sequence[Example], config: GecaConfig, progress: Callable[[str], None] = lambda _: None
+    ) -> None:
+        """Find fragments and what they can be swapped for; `progress` hears what is going on."""
+        self.config = config
+        self.exhausted = False  # whether the last stream ended because there were no more pairs
+        first = {example: k for k, example in reversed(list(enumerate(train, start=1)))}
+        distinct = list(dict.fromkeys(train))
+        self._lines = [first[example] for example in distinct]
+        vocabulary = Vocabulary()
+        vocabulary.add("")  # the separator, SEPARATOR
+        self._values, self._begin = vocabulary.encode_tokens((*e.source, "", *e.target) for e in distinct)
+        self._tokens = np.array([vocabulary.token(i) for i in range(len(vocabulary))], object)
+        window, context = config.window, config.context or 0
+        sequences = self._values, self._begin
+
+        progress("looking for environments that fragments share …")
+        bits = _bits(distinct, window)
+        found = collect(*sequences, window, context, mark_shared(*sequences, window, context, bits), bits)
+        environments, members = _shared(found)
+        fragments, members = np.unique(members, return_inverse=True)
+        progress(f"looking for the places of {len(fragments):,} fragments …")
+        table = build_table(fragments, np.arange(len(fragments)))
+        sizes, self._spans, places = locate(*sequences, window, table.keys, table.first, len(fragments))
+        self._places, self._place_offsets = _by_key(places[:, 0], places[:, 1], len(fragments))
+        groups = np.flatnonzero(np.concatenate([[True], environments[1:] != environments[:-1], [True]]))
+        number = np.repeat(np.arange(len(groups) - 1, dtype=np.int32), np.diff(groups))
+        homes, home_offsets = _by_key(members, number, len(fragments))
+        progress("joining fragments …")
+        self._offsets, self._others = interchangeable(
+            *sequences, self._spans, members.astype(np.int32), groups, homes, home_offsets
+        )
+        self._ends = np.cumsum(sizes * np.diff(self._offsets))
+
+    @property
+    def swaps(self) -> int:
+        """The number of swaps; some lead to the same pair, or to one of the training set."""
+        return int(self._ends[-1]) if len(self._ends) else 0
+
+    @property
+    def fragments(self) -> int:
+        """The number of fragments that can be swapped for another."""
+        return int(np.count_nonzero(np.diff(self._offsets)))
+
+    def stream(self, count: int) -> Iterator[Swap]:
+        """Make `count` swaps, fewer if there are not so many; then `exhausted` is true.
+
+        Without `unique` a pair comes up as often as there are swaps that lead to it.
+        """
+        _, slots, known = keep_new(sequence_keys(self._values, self._begin), np.zeros(1 << 16, np.uint64), 0)
+        found, fresh, self.exhausted = 0, 0, False
+        for start in range(0, self.swaps if count > 0 else 0, CHUNK):
+            values, begin, rows = self._draw(start, min(start + CHUNK, self.swaps))
+            keys = sequence_keys(values, begin)
+            if self.config.unique:
+                good, slots, known = keep_new(keys, slots, known)
+            else:
+                good = missing(keys, slots)
+            fresh += int(good.sum())
+            for i in np.flatnonzero(good):
+                yield self._swap(values[begin[i] : begin[i + 1]], *rows[i])
+                found += 1
+                if found == count:
+                    return
+            if (start // CHUNK + 1) % PATIENCE == 0:
+                if fresh < max(1, SCARCE * min(found, PATIENCE * CHUNK)):
+                    break
+                fresh = 0
+        self.exhausted = found < count
+
+    def _draw(self, start: int, stop: int) -> tuple[npt.NDArray[Any], ...]:
+        return draw_swaps(
+            self._values, self._begin, self._spans, self._places, self._place_offsets, self._others, self._offsets,
+            self._ends, self.config.seed, start, stop,
+        )  # fmt: skip
+
+    def _swap(self, sequence: npt.NDArray[np.int32], parent: int, old: int, new: int) -> Swap:
+        tokens = self._tokens[sequence].tolist()
+        middle = tokens.index("")
+        example = Example(tuple(tokens[:middle]), tuple(tokens[middle + 1 :]))
+        return Swap(example, self._lines[parent], self._fragment(old), self._fragment(new))
+
+    def _fragment(self, f: int) -> tuple[str, ...]:
+        """Give the spans of a fragment as texts."""
+        s, *spans = self._spans[f]
+        starts = ((self._begin[s] + p, n) for p, n in (spans[:2], spans[2:]) if n)
+        return tuple(" ".join(self._tokens[self._values[p : p + n]]) for p, n in starts)
+
+
+def _bits(examples: Sequence[Example], window: int) -> int:
+    """Choose the size of a set of bits: about eight a fragment, from 8 kB to 256 MB."""
+    fragments = sum(window**2 * len(example.source) * len(example.target) for example in examples)
+    return min(31, max(16, (8 * fragments).bit_length()))
+
+
+def _shared(found: npt.NDArray[np.uint64]) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]:
+    """Sort (environment, fragment), and keep those of environments with more than one fragment, each once."""
+    found = found[np.lexsort((found[:, 1], found[:, 0]))]
+    again = (found[1:] == found[:-1]).all(axis=1)
+    found = found[np.concatenate([[True], ~again])[: len(found)]]
+    same = found[1:, 0] == found[:-1, 0]
+    more = np.concatenate([[False], same])[: len(found)] | np.concatenate([same, [False]])[: len(found)]
+    return found[more, 0].copy(), found[more, 1].copy()
+
+
+def _by_key(
+    keys: npt.NDArray[Any], values: npt.NDArray[Any], number: int
+) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
+    """Sort values by keys 0 … number − 1; return them with the offsets of the keys."""
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(keys, minlength=number))]).astype(np.int64)
+    return values[np.argsort(keys, kind="stable")], offsets

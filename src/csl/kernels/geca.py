@@ -1,0 +1,330 @@
+"""Fragments, templates and swaps of GECA (Andreas 2020), as hash joins.
+
+An example is one sequence: input, separator, output. A fragment is one span, or two different ones, of at most `window`
+tokens, none of them across the separator; its template is the sequence with every occurrence of the spans replaced by
+a hole, −1 for the span that comes first and −2 for the other. Spans whose occurrences overlap are left alone, since
+nothing says which one the hole stands for; so are fragments that leave no hole on one of the sides.
+
+The environment of a fragment is what has to agree for another to take its place: the whole template, or with a context
+of k the k symbols before and after each hole, up to the end of the side (the separator is one of them).
+
+An example of n and m tokens has O(window² n m) fragments. The hash of a template follows from prefix hashes, in as many
+steps as it has holes. Nothing is kept of environments that have one fragment: a first pass finds them, up to a few, with
+two bits a fragment. Equal hashes of 64 bits count as equal.
+
+Sequences are stored end to end: sequence s is `values[begin[s]:begin[s + 1]]`.
+"""
+
+import numpy as np
+from numba import njit
+
+from csl.kernels.hashing import BASE, find_slot, mix
+from csl.kernels.room import with_room
+
+SEPARATOR = 1  # the token between input and output
+SOURCE, TARGET, BOTH = 1, 2, 3  # the sides that a span occurs on
+OVERLAP = 4
+
+
+@njit(cache=True, nogil=True)
+def _prefixes(values, start, stop):
+    """Hash all beginnings of `values[start:stop]`; also give the powers of the base."""
+    prefix, power = np.zeros(stop - start + 1, np.uint64), np.ones(stop - start + 1, np.uint64)
+    for t in range(stop - start):
+        prefix[t + 1] = prefix[t] * BASE + mix(np.int64(values[start + t]))
+        power[t + 1] = power[t] * BASE
+    return prefix, power
+
+
+@njit(cache=True, nogil=True)
+def _spans(prefix, power, middle, window):
+    """List the different spans of a sequence, as rows (first place, length, sides), by place.
+
+    Also gives, for every place and length, the next place of the same span (the length of the sequence if there is none).
+    """
+    size = len(prefix) - 1
+    following = np.full((size, window), size, np.int32)
+    sides, later = np.zeros((size, window), np.int8), np.zeros((size, window), np.bool_)
+    for n in range(1, window + 1):
+        for i in range(size - n, -1, -1):
+            if i <= middle < i + n:
+                continue
+            own = prefix[i + n] - prefix[i] * power[n]
+            sides[i, n - 1] = SOURCE if i < middle else TARGET
+            for j in range(i + 1, size - n + 1):
+                if prefix[j + n] - prefix[j] * power[n] == own:
+                    following[i, n - 1], later[j, n - 1] = j, True
+                    sides[i, n - 1] |= sides[j, n - 1] | (OVERLAP if j < i + n else 0)
+                    break
+    spans, count = np.empty((size * window, 3), np.int32), 0
+    for i in range(size):
+        for n in range(1, window + 1):
+            if 0 < sides[i, n - 1] < OVERLAP and not later[i, n - 1]:
+                spans[count, 0], spans[count, 1], spans[count, 2] = i, n, sides[i, n - 1]
+                count += 1
+    return spans[:count], following
+
+
+@njit(cache=True, nogil=True)
+def _template_hash(prefix, power, following, i, n, j, m):
+    """Hash the template of the spans first at i and j, of lengths n and m; tell whether they never overlap."""
+    size = len(prefix) - 1
+    h, at = np.uint64(0), 0
+    while i < size or j < size:
+        if i < j:
+            p, length, hole = i, n, -1
+            i = following[i, n - 1]
+        else:
+            p, length, hole = j, m, -2
+            j = following[j, m - 1]
+        if p < at:
+            return h, False
+        h = h * power[p - at] + (prefix[p] - prefix[at] * power[p - at])
+        h = h * BASE + mix(np.int64(hole))
+        at = p + length
+    return h * power[size - at] + (prefix[size] - prefix[at] * power[size - at]), True
+
+
+@njit(cache=True, nogil=True)
+def _context_hash(values, start, size, following, i, n, j, m, context, template):
+    """Hash the contexts of all holes of a template, which is written to `template`."""
+    at, length, middle = 0, 0, size
+    while at < size:
+        if at == i:
+            template[length] = -1
+            at, i = i + n, following[i, n - 1]
+        elif at == j:
+            template[length] = -2
+            at, j = j + m, following[j, m - 1]
+        else:
+            template[length] = values[start + at]
+            if template[length] == SEPARATOR:
+                middle = length
+            at += 1
+        length += 1
+    h = np.uint64(0)
+    for p in range(length):
+        if p == middle:
+            h = h * BASE + mix(np.int64(SEPARATOR))
+        if template[p] < 0:
+            first, last = (0, middle) if p < middle else (middle, length - 1)
+            for q in range(p - context, p + context + 1):
+                h = h * BASE + mix(np.int64(template[q] if first <= q <= last else 0))
+    return h
+
+
+@njit(cache=True, nogil=True)
+def fragments(values, start, stop, window, context):
+    """List the fragments of a sequence: hashes, hashes of environments, and rows (place, length, place, length).
+
+    Places are those of the first occurrences; a fragment of one span has a second length of 0. A context of 0 stands
+    for the whole template.
+    """
+    size, middle = stop - start, 0
+    while values[start + middle] != SEPARATOR:
+        middle += 1
+    prefix, power = _prefixes(values, start, stop)
+    spans, following = _spans(prefix, power, middle, window)
+    template = np.empty(size, np.int32)
+    hashes, environments, rows = np.empty(256, np.uint64), np.empty(256, np.uint64), np.empty((256, 4), np.int32)
+    count = 0
+    for a in range(len(spans)):
+        i, n, sides = spans[a]
+        if i > middle:
+            break  # all that follow are in the output too
+        one = mix(np.int64(prefix[i + n] - prefix[i] * power[n])) * BASE
+        hashes, environments = with_room(hashes, count, len(spans)), with_room(environments, count, len(spans))
+        rows = with_room(rows, count, len(spans))
+        for b in range(a, len(spans)):
+            j, m, others = spans[b]
+            if b == a:
+                j, m = size, 0
+            elif j < i + n:
+                continue
+            if sides | others != BOTH:
+                continue
+            h, apart = _template_hash(prefix, power, following, i, n, j, m)
+            if not apart:
+                continue
+            if context:
+                h = _context_hash(values, start, size, following, i, n, j, m, context, template)
+            other = mix(np.int64(prefix[j + m] - prefix[j] * power[m])) if m else np.uint64(0)
+            hashes[count], environments[count] = one + other, h
+            rows[count, 0], rows[count, 1], rows[count, 2], rows[count, 3] = i, n, j, m
+            count += 1
+    return hashes[:count], environments[:count], rows[:count]
+
+
+@njit(cache=True, nogil=True)
+def mark_shared(values, begin, window, context, bits):
+    """Find environments of more than one fragment: a set of 2^bits bits, by the low bits of the hash.
+
+    All of them are in it, and a few others.
+    """
+    once, again = np.zeros(1 << (bits - 3), np.uint8), np.zeros(1 << (bits - 3), np.uint8)
+    for s in range(len(begin) - 1):
+        for h in fragments(values, begin[s], begin[s + 1], window, context)[1]:
+            place = np.int64(mix(np.int64(h)) & np.uint64((1 << bits) - 1))
+            byte, bit = place >> 3, np.uint8(1 << (place & 7))
+            if once[byte] & bit:
+                again[byte] |= bit
+            once[byte] |= bit
+    return again
+
+
+@njit(cache=True, nogil=True)
+def collect(values, begin, window, context, shared, bits):
+    """List (environment, fragment), as hashes, for the environments of the set."""
+    found, count = np.empty((4096, 2), np.uint64), 0
+    for s in range(len(begin) - 1):
+        hashes, environments, _ = fragments(values, begin[s], begin[s + 1], window, context)
+        found = with_room(found, count, len(hashes))
+        for k in range(len(hashes)):
+            place = np.int64(mix(np.int64(environments[k])) & np.uint64((1 << bits) - 1))
+            if shared[place >> 3] & np.uint8(1 << (place & 7)):
+                found[count, 0], found[count, 1] = environments[k], hashes[k]
+                count += 1
+    return found[:count].copy()
+
+
+@njit(cache=True, nogil=True)
+def locate(values, begin, window, keys, first, known):
+    """Find where the `known` fragments of the table (keys, first) are.
+
+    Returns for each of them the number of sequences that have it and its first occurrence, a row (sequence, place, length,
+    place, length); and (fragment, sequence) for all occurrences.
+    """
+    sizes, spans = np.zeros(known, np.int64), np.zeros((known, 5), np.int32)
+    found, count = np.empty((4096, 2), np.int32), 0
+    for s in range(len(begin) - 1):
+        hashes, _, rows = fragments(values, begin[s], begin[s + 1], window, 0)
+        found = with_room(found, count, len(hashes))
+        for k in range(len(hashes)):
+            f = first[find_slot(keys, first, hashes[k])]
+            if f < 0:
+                continue
+            if sizes[f] == 0:
+                spans[f, 0] = s
+                spans[f, 1:] = rows[k]
+            sizes[f] += 1
+            found[count, 0], found[count, 1] = f, s
+            count += 1
+    return sizes, spans, found[:count]
+
+
+@njit(cache=True, nogil=True)
+def _share_tokens(values, begin, spans, f, g):
+    """Whether two fragments have a token in common."""
+    for a in (1, 3):
+        for p in range(spans[f, a], spans[f, a] + spans[f, a + 1]):
+            token = values[begin[spans[f, 0]] + p]
+            for b in (1, 3):
+                for q in range(spans[g, b], spans[g, b] + spans[g, b + 1]):
+                    if values[begin[spans[g, 0]] + q] == token:
+                        return True
+    return False
+
+
+@njit(cache=True, nogil=True)
+def interchangeable(values, begin, spans, members, groups, homes, home_offsets):
+    """For each fragment those that share an environment with it and no token: offsets and fragments.
+
+    `members` are the fragments of environments, from `groups[e]` to `groups[e + 1]`; `homes` the environments of
+    fragments, likewise.
+    """
+    offsets, others, count = np.zeros(len(spans) + 1, np.int64), np.empty(4096, np.int32), 0
+    stamp = np.full(len(spans), -1, np.int32)
+    for f in range(len(spans)):
+        for k in range(home_offsets[f], home_offsets[f + 1]):
+            e = homes[k]
+            others = with_room(others, count, groups[e + 1] - groups[e])
+            for t in range(groups[e], groups[e + 1]):
+                g = members[t]
+                if stamp[g] != f:
+                    stamp[g] = f
+                    if not _share_tokens(values, begin, spans, f, g):
+                        others[count] = g
+                        count += 1
+        offsets[f + 1] = count
+    return offsets, others[:count].copy()
+
+
+@njit(cache=True, nogil=True)
+def _shuffled(number, total, seed):
+    """Return the place of a number in a random order of 0 … total − 1: a Feistel network, walked until it is inside."""
+    half = 1
+    while (np.int64(1) << (2 * half)) < total:
+        half += 1
+    mask = (np.int64(1) << half) - 1
+    while True:
+        left, right = number >> half, number & mask
+        for turn in range(4):
+            left, right = right, left ^ (np.int64(mix(right ^ np.int64(mix(4 * seed + turn)))) & mask)
+        number = (left << half) | right
+        if number < total:
+            return number
+
+
+@njit(cache=True, nogil=True)
+def _matches(values, p, stop, q, length):
+    """Whether the span of this length at q stands at p, before `stop`."""
+    if length == 0 or p + length > stop:
+        return False
+    for t in range(length):
+        if values[p + t] != values[q + t]:
+            return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def swap(values, begin, spans, s, old, new, out, at):
+    """Write sequence s, with the spans of fragment `old` replaced by those of `new`, to `out` from `at` on.
+
+    Returns `out`, which may have grown, and where the sequence ends.
+    """
+    base, other, p, stop = begin[spans[old, 0]], begin[spans[new, 0]], begin[s], begin[s + 1]
+    while p < stop:
+        out = with_room(out, at, max(spans[new, 2], spans[new, 4], 1))
+        hole = 1
+        while hole <= 3 and not _matches(values, p, stop, base + spans[old, hole], spans[old, hole + 1]):
+            hole += 2
+        if hole > 3:
+            out[at] = values[p]
+            at, p = at + 1, p + 1
+            continue
+        length = spans[new, hole + 1]
+        out[at : at + length] = values[other + spans[new, hole] : other + spans[new, hole] + length]
+        at, p = at + length, p + spans[old, hole + 1]
+    return out, at
+
+
+@njit(cache=True, nogil=True)
+def draw_swaps(values, begin, spans, places, place_offsets, others, offsets, ends, seed, start, stop):
+    """Make the swaps `start` … `stop` − 1 of a random order of all.
+
+    `ends[f]` counts the swaps that put another fragment in the place of one up to f. Returns sequences laid end to end
+    (values, begin) and rows (sequence, old fragment, new fragment).
+    """
+    made, made_begin = np.empty(16384, np.int32), np.zeros(stop - start + 1, np.int64)
+    rows = np.empty((stop - start, 3), np.int32)
+    for number in range(start, stop):
+        place, k = _shuffled(number, ends[-1], seed), number - start
+        f = np.searchsorted(ends, place, side="right")
+        inside = place - (ends[f - 1] if f else 0)
+        choices = offsets[f + 1] - offsets[f]
+        rows[k, 0] = places[place_offsets[f] + inside // choices]
+        rows[k, 1], rows[k, 2] = f, others[offsets[f] + inside % choices]
+        made, made_begin[k + 1] = swap(values, begin, spans, rows[k, 0], rows[k, 1], rows[k, 2], made, made_begin[k])
+    return made[: made_begin[-1]], made_begin, rows
+
+
+@njit(cache=True, nogil=True)
+def sequence_keys(values, begin):
+    """Hash sequences to keys ≥ 1."""
+    keys = np.empty(len(begin) - 1, np.uint64)
+    for s in range(len(keys)):
+        h = np.uint64(0)
+        for p in range(begin[s], begin[s + 1]):
+            h = h * BASE + mix(np.int64(values[p]))
+        keys[s] = max(mix(np.int64(h)), np.uint64(1))
+    return keys
