@@ -4,6 +4,7 @@ The command prints such an error as one line and exits with its `exit_code`; any
 its traceback.
 """
 
+import errno
 from collections.abc import Iterable
 from difflib import get_close_matches
 from pathlib import Path
@@ -28,6 +29,33 @@ class InputError(CslError):
     def __init__(self, message: str, path: Path | str | None = None, line: int | None = None) -> None:
         where = "" if path is None else f"{path}: " if line is None else f"{path}:{line}: "
         super().__init__(where + message)
+
+
+# what the machine lacks, and what is wrong with what was named; with what to do
+FAILURES = {
+    errno.ENOSPC: "make room, then give the same command again",
+    errno.EDQUOT: "make room, then give the same command again",
+    errno.EFBIG: "raise the limit on file sizes (ulimit -f), then give the same command again",
+    errno.EMFILE: "raise the limit on open files (ulimit -n), then give the same command again",
+    errno.ENFILE: "close other programs, then give the same command again",
+    errno.EIO: "check the disk, then give the same command again",
+}
+REMEDIES = {
+    errno.EROFS: "name a place that can be written to",
+    errno.EACCES: "change the permissions, or name another place",
+    errno.EPERM: "change the permissions, or name another place",
+    errno.EEXIST: "a file stands where a folder is needed; move it, or name another place",
+    errno.ENOTDIR: "a file stands where a folder is needed; move it, or name another place",
+}
+
+
+def from_system(error: OSError, what: str, path: Path | str | None) -> CslError:
+    """Turn an error of the operating system into a line: which file, what cannot be done with it, why, what to do."""
+    remedy = FAILURES.get(error.errno or 0) or REMEDIES.get(error.errno or 0)
+    message = f"{what}: {error.strerror or error}" + (f"; {remedy}" if remedy else "")
+    if error.errno in FAILURES:
+        return CslError(message if path is None else f"{path}: {message}")
+    return InputError(message, path)
 
 
 def _one_line(text: str) -> str:

@@ -4,22 +4,60 @@ Two formats, each plain or gzipped, told apart by the file name: TSV (`input<TAB
 or named) and JSON lines (field names as options). Readers stream; errors name file and line.
 """
 
+import fcntl
 import gzip
+import hashlib
 import io
 import json
 import os
 import re
+import shutil
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO
 
 from csl.data.example import Example
-from csl.errors import InputError
+from csl.errors import InputError, from_system
 
+PARTIAL = ".partial"  # the end of the name of a file that is being written
 LONGEST_LINE = 1 << 26  # bytes: a longer one, as a gzip bomb has it, is refused before it fills the memory
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+
+
+@contextmanager
+def replacing(path: Path | str) -> Iterator[BinaryIO]:
+    """Open `path` for writing bytes; the file appears, complete, when the block ends without an exception.
+
+    Otherwise the file that was there stays. While it is written, a lock tells it from what a killed process left.
+    """
+    path = Path(path)
+    partial = path.with_name(f".{path.name}.{os.getpid()}{PARTIAL}")
+    try:
+        if path.is_dir():
+            raise InputError("cannot be written: it is a folder; name a file", path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with partial.open("wb") as file:
+            with suppress(OSError):  # a file system without locks
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
+    except OSError as error:
+        raise from_system(error, "cannot be written", path) from error
+    finally:
+        with suppress(OSError):
+            partial.unlink(missing_ok=True)
+
+
+def remove_partial(folder: Path) -> None:
+    """Remove the files of a folder that were being written when their process was killed."""
+    for path in folder.glob(f".*{PARTIAL}"):
+        with suppress(OSError), path.open("ab") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # fails as long as its process writes
+            path.unlink()
 
 
 @contextmanager
@@ -28,32 +66,15 @@ def atomic_writer(path: Path | str) -> Iterator[TextIO]:
 
     A name that ends in `.gz` is compressed, with no time stamp, so that the same text gives the same bytes.
     """
-    path = Path(path)
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    file = _open_partial(path, partial)
-    try:
-        with file as raw:
-            packed = gzip.GzipFile("", "wb", fileobj=raw, mtime=0) if path.suffix == ".gz" else raw
-            with io.TextIOWrapper(packed, encoding="utf-8", newline="\n") as text:
-                yield text
-                text.flush()
-                if packed is not raw:
-                    packed.close()
-                raw.flush()
-                os.fsync(raw.fileno())
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
+    with replacing(path) as raw, _text(raw, Path(path).suffix == ".gz") as text:
+        yield text
 
 
-def _open_partial(path: Path, partial: Path) -> BinaryIO:
-    if path.is_dir():
-        raise InputError("cannot be written: it is a folder; name a file", path)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        return partial.open("wb")
-    except OSError as error:
-        raise InputError(f"cannot be written: {error.strerror}", path) from error
+def _text(raw: BinaryIO, packed: bool) -> TextIO:
+    """Write text to a file that stays open when the text is closed."""
+    if packed:
+        return io.TextIOWrapper(gzip.GzipFile("", "wb", fileobj=raw, mtime=0), encoding="utf-8", newline="\n")
+    return os.fdopen(raw.fileno(), "w", encoding="utf-8", newline="\n", closefd=False)
 
 
 def make_folder(folder: Path | str) -> None:
@@ -61,21 +82,36 @@ def make_folder(folder: Path | str) -> None:
     try:
         Path(folder).mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(f"cannot be made a folder to write to: {error.strerror}", folder) from error
+        raise from_system(error, "cannot be made a folder to write to", folder) from error
 
 
-def write_bytes(path: Path | str, content: bytes) -> None:
-    """Write a whole binary file atomically."""
-    path = Path(path)
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+def link(source: Path, target: Path) -> None:
+    """Give a file a second name, at once and in place of what is there; copy it where links are impossible."""
+    if target.exists() and target.samefile(source):
+        return
+    make_folder(target.parent)
+    partial = target.with_name(f".{target.name}.{os.getpid()}{PARTIAL}")
     try:
-        with _open_partial(path, partial) as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(path)
-    finally:
         partial.unlink(missing_ok=True)
+        try:
+            os.link(source, partial)
+        except OSError:
+            shutil.copy2(source, partial)
+        partial.replace(target)
+    except OSError as error:
+        raise from_system(error, "cannot be written", target) from error
+    finally:
+        with suppress(OSError):
+            partial.unlink(missing_ok=True)
+
+
+def hash_file(path: Path) -> str:
+    """Hash the content of a file."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise from_system(error, "cannot be read", path) from error
 
 
 def write_text(path: Path | str, text: str) -> None:
@@ -128,7 +164,7 @@ def read_lines(path: Path | str) -> Iterator[tuple[int, str]]:
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise InputError("not a complete gzip file; copy or download it again", path) from error
     except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", path) from error
+        raise from_system(error, "cannot be read", path) from error
 
 
 def read_examples(

@@ -1,6 +1,6 @@
-"""Arrays in a file with a few words about them: npz, without pickle, written atomically."""
+"""Arrays in a file with a few words about them: npz, without pickle, written atomically, with a checksum of it all."""
 
-import io
+import hashlib
 import json
 import zipfile
 from collections.abc import Mapping
@@ -10,31 +10,47 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from csl.data.files import write_bytes
-from csl.errors import InputError
+from csl.data.files import replacing
+from csl.errors import InputError, from_system
 
 Arrays = dict[str, npt.NDArray[Any]]
 
 # what a damaged file can bring up: a changed bit may ask for a password or a compression that nobody has (RuntimeError)
-DAMAGE = (OSError, ValueError, LookupError, TypeError, AttributeError, EOFError, RuntimeError, zipfile.BadZipFile)
+DAMAGE = (ValueError, LookupError, TypeError, AttributeError, EOFError, RuntimeError, MemoryError, zipfile.BadZipFile)
+
+
+class DamagedError(InputError):
+    """A file that is not as it was written."""
 
 
 def save_arrays(path: Path, arrays: Mapping[str, npt.NDArray[Any]], about: Mapping[str, object]) -> None:
     """Write arrays, and `about`, which must be JSON."""
-    buffer = io.BytesIO()
-    text = json.dumps({**about, "arrays": sorted(arrays)})
-    np.savez(buffer, about=np.array(text), **arrays)  # type: ignore[arg-type]
-    write_bytes(path, buffer.getvalue())
+    text = json.dumps({**about, "sha256": _checksum(arrays, about)})
+    with replacing(path) as file:
+        np.savez(file, about=np.array(text), **arrays)  # type: ignore[arg-type]
 
 
 def load_arrays(path: Path, remedy: str) -> tuple[Arrays, dict[str, Any]]:
     """Read what `save_arrays` wrote; a damaged file is refused with this remedy."""
     try:
-        with np.load(path, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as members:
+            arrays = {name: members[name] for name in members.files}
         about = json.loads(str(arrays.pop("about")))
-        if about.pop("arrays") != sorted(arrays):
-            raise ValueError("arrays are missing")
+        if about.pop("sha256") != _checksum(arrays, about):
+            raise ValueError("the checksum is another")
         return arrays, about
+    except OSError as error:
+        if error.errno:
+            raise from_system(error, "cannot be read", path) from error
+        raise DamagedError(f"damaged file; {remedy}", path) from error
     except DAMAGE as error:
-        raise InputError(f"damaged file; {remedy}", path) from error
+        raise DamagedError(f"damaged file; {remedy}", path) from error
+
+
+def _checksum(arrays: Mapping[str, npt.NDArray[Any]], about: Mapping[str, object]) -> str:
+    digest = hashlib.sha256(json.dumps(about, sort_keys=True).encode())
+    for name in sorted(arrays):
+        values = np.ascontiguousarray(arrays[name])
+        digest.update(f"{name} {values.dtype.str} {arrays[name].shape}".encode())
+        digest.update(values.reshape(-1).view(np.uint8).data)
+    return digest.hexdigest()

@@ -1,0 +1,82 @@
+"""One process at a time in a folder: a lock that goes with the process, however that ends.
+
+The lock is on the file `.lock`, which says whose it is and is removed at the end. One that a killed process left locks
+nothing. Who only reads needs no lock: files are only ever replaced as a whole.
+"""
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+from typing import TextIO
+
+from csl.data.files import make_folder, remove_partial
+from csl.errors import CslError, from_system
+
+LOCK = ".lock"
+_HELD: ContextVar[frozenset[Path]] = ContextVar("held", default=frozenset())  # by this thread
+
+
+@contextmanager
+def alone(folder: Path | str, *, wait: bool = False) -> Iterator[None]:
+    """Make a folder and keep other processes out of it; one that is taken is refused, or waited for.
+
+    Nested blocks of one thread share the lock. A folder that cannot be written to needs none.
+    """
+    make_folder(folder)
+    whole = Path(folder).resolve()
+    if whole in _HELD.get() or not os.access(whole, os.W_OK):
+        yield
+        return
+    with _locked(Path(folder), wait):
+        token = _HELD.set(_HELD.get() | {whole})
+        try:
+            remove_partial(whole)
+            yield
+        finally:
+            _HELD.reset(token)
+
+
+@contextmanager
+def _locked(folder: Path, wait: bool) -> Iterator[None]:
+    path = folder / LOCK
+    try:
+        file = _lock(path, wait)
+    except OSError as error:
+        raise from_system(error, "cannot be locked", path) from error
+    with file:
+        try:
+            yield
+        finally:
+            path.unlink(missing_ok=True)  # while it is locked: who waits for it tries again
+
+
+def _lock(path: Path, wait: bool) -> TextIO:
+    while True:
+        file = path.open("a+", encoding="ascii", errors="replace")
+        try:
+            if _take(file, path, wait):
+                return file
+        except BaseException:
+            file.close()
+            raise
+        file.close()
+
+
+def _take(file: TextIO, path: Path, wait: bool) -> bool:
+    """Lock a file and say whose it is; tell whether it is still there."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        file.seek(0)
+        owner = file.read(20).strip()
+        who = f"process {owner}" if owner.isdecimal() else "another process"
+        raise CslError(f"{path.parent}: {who} works in this folder; wait for it, or name another folder") from error
+    if not os.fstat(file.fileno()).st_nlink:
+        return False
+    file.truncate(0)
+    file.write(f"{os.getpid()}\n")
+    file.flush()
+    return True
