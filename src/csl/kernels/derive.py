@@ -104,7 +104,7 @@ def first_place(values, a, b, y, items, children):
 
 
 @njit(cache=True, nogil=True)
-def _add(items, size, cell, cells, place, length, units, rule, children, k):
+def add_item(items, size, cell, cells, place, length, units, rule, children, k):
     """Add an item to a cell unless the same stretch is there; return the items and their number."""
     item = cells[cell]
     last = -1
@@ -138,7 +138,7 @@ def _pushed(stack, depth, state, node, at, spans):
 
 
 @njit(cache=True, nogil=True)
-def _walk(trie, arity, x, cells, lone, stack, depth, done, finished, bucket):
+def walk(trie, arity, x, cells, lone, stack, depth, done, finished, bucket):
     """Walk on from the states on the stack; whole sources that are met go to the bucket of their end.
 
     A state is (node, position, number of spans taken, the cells of these spans); a finished match is the same with the
@@ -182,7 +182,7 @@ def _apply(values, begin, middle, rule, y, spans, units, cell, cells, items, siz
     while True:
         place, length = first_place(values, middle[rule], begin[rule + 1], y, items, chosen)
         if place >= 0:
-            items, size = _add(items, size, cell, cells, place, length, units, rule, chosen, k)
+            items, size = add_item(items, size, cell, cells, place, length, units, rule, chosen, k)
         t = k - 1
         while t >= 0:  # the next choice, as on an odometer
             chosen[t] = items[chosen[t], NEXT]
@@ -206,17 +206,17 @@ def _apply_lone(values, begin, middle, alive, trie, lone, banned, max_units, y, 
                 place, length = first_place(values, middle[rule], begin[rule + 1], y, items, chosen)
                 if place >= 0:
                     units = items[item, UNITS] + 1
-                    items, size = _add(items, size, cell, cells, place, length, units, rule, chosen, 1)
+                    items, size = add_item(items, size, cell, cells, place, length, units, rule, chosen, 1)
             rule = trie.following[rule]
         item = items[item, NEXT]
     return items, size
 
 
 @njit(cache=True, nogil=True)
-def derive(values, begin, middle, alive, trie, arity, banned, max_units, x, y, work):
-    """Derive ⟨x, y⟩ with the rules of the trie that are alive, except `banned`.
+def pair_chart(values, begin, middle, alive, trie, arity, banned, max_units, x, y, work):
+    """Find what of y each span of x derives, with the rules of the trie that are alive, except `banned`.
 
-    Returns the goal item or −1, and the items, in whose RULE and CHILD columns the derivation can be read. `arity` is
+    Returns the cells and the items; cell i · (n + 1) + j holds the first item of the span [i, j), or −1. `arity` is
     the largest arity of a rule, at least 1; `work` is what an earlier call returned as items, or an array of
     CHILD + arity columns.
     """
@@ -238,12 +238,12 @@ def derive(values, begin, middle, alive, trie, arity, banned, max_units, x, y, w
         else:
             for p in range(m):
                 if y[p] == x[i]:
-                    items, size = _add(items, size, i * (n + 1) + i + 1, cells, p, 1, 0, -1, chosen, 0)
+                    items, size = add_item(items, size, i * (n + 1) + i + 1, cells, p, 1, 0, -1, chosen, 0)
                     break
         for j in range(i + 1, n + 1):
             cell = i * (n + 1) + j
             if depth > 0:
-                stack, done, finished = _walk(trie, arity, x, cells, lone, stack, depth, done, finished, bucket)
+                stack, done, finished = walk(trie, arity, x, cells, lone, stack, depth, done, finished, bucket)
                 depth = 0
             match = bucket[j]
             while match >= 0:
@@ -273,8 +273,18 @@ def derive(values, begin, middle, alive, trie, arity, banned, max_units, x, y, w
                 )
                 stack[0, 0], stack[0, 1], stack[0, 2], stack[0, 3] = lone, j, 1, cell
                 depth = 1
-    goal = cells[n]
-    while goal >= 0 and items[goal, LENGTH] != m:
+    return cells, items
+
+
+@njit(cache=True, nogil=True)
+def derive(values, begin, middle, alive, trie, arity, banned, max_units, x, y, work):
+    """Derive ⟨x, y⟩: return the goal item or −1, and the items; their RULE and CHILD columns tell the derivation.
+
+    The arguments are those of `pair_chart`.
+    """
+    cells, items = pair_chart(values, begin, middle, alive, trie, arity, banned, max_units, x, y, work)
+    goal = cells[len(x)]
+    while goal >= 0 and items[goal, LENGTH] != len(y):
         goal = items[goal, NEXT]
     return goal, items
 

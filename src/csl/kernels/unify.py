@@ -32,7 +32,7 @@ def _same_erased(values, a, b, length):
 
 
 @njit(cache=True, nogil=True)
-def _occurs_elsewhere(values, start, stop, i, j):
+def occurs_elsewhere(values, start, stop, i, j):
     """Whether the stretch [i, j) occurs at another place of [start, stop)."""
     for p in range(start, stop - (j - i) + 1):
         if p != i:
@@ -160,7 +160,7 @@ def _add_rule(values, begin, middle, r, i, j, g, above, out):
 
 
 @njit(cache=True, nogil=True)
-def _renumber(out, source_length, length):
+def renumber(out, source_length, length):
     """Renumber the nonterminals from left to right; return the arity and how often the most frequent occurs."""
     old = np.zeros(source_length, np.int32)
     uses = np.zeros(source_length, np.int32)
@@ -216,7 +216,7 @@ def unify(values, begin, middle, keys, first, following, rules, max_arity, repea
                             continue  # likewise
                         key = prefix[j] - prefix[i] * power[j - i]
                     g = first[find_slot(keys, first, key)]
-                    if g < 0 or _occurs_elsewhere(values, c0, c0 + n, c0 + i, c0 + j):
+                    if g < 0 or occurs_elsewhere(values, c0, c0 + n, c0 + i, c0 + j):
                         continue
                     while g >= 0:
                         at = out_begin[count]
@@ -226,7 +226,7 @@ def unify(values, begin, middle, keys, first, following, rules, max_arity, repea
                         if g != r:
                             a, b = _add_rule(values, begin, middle, r, c0 + i, c0 + j, g, above, out)
                         if b > 0:
-                            arity, most = _renumber(out, a, b)
+                            arity, most = renumber(out, a, b)
                             lone = b - a == 1 and out[a] < 0
                             if arity <= max_arity and (repeats or most <= 1) and (lone_target or not lone):
                                 found = with_room(found, count, 1)

@@ -1,0 +1,37 @@
+"""The options of NQG's induction and of its model, and their presets."""
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from csl.errors import InputError, nearest
+
+MAX_NONTERMINALS = 2  # of a rule; what NQG is limited to
+
+
+class NqgInductionConfig(BaseModel):
+    """Everything, beside the data, that decides which grammar NQG induces."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+    k_t: Annotated[float, Field(gt=0, description="code length of a terminal")] = 8.0
+    k_nt: Annotated[float, Field(gt=0, description="code length of a nonterminal")] = 1.0
+    sample_size: Annotated[int, Field(ge=0, description="learn from so many of the shortest inputs; 0: all")] = 0
+    evidence: Annotated[int, Field(ge=1, description="examples that a candidate's effect on outputs is seen on")] = 10
+    repeated_target: Annotated[bool, Field(description="may a nonterminal occur more than once in a target?")] = True
+    lone_target: Annotated[bool, Field(description="may a target be a lone nonterminal?")] = True
+    seed: Annotated[int, Field(ge=0, description="of the draws of examples as evidence")] = 0
+
+
+PRESETS = {
+    "scan": NqgInductionConfig(k_t=32, sample_size=500),
+    "cogs": NqgInductionConfig(),
+    "geoquery": NqgInductionConfig(repeated_target=False, lone_target=False),
+}
+
+
+def preset(name: str) -> NqgInductionConfig:
+    """Return a preset by name."""
+    if name not in PRESETS:
+        raise InputError(f"no preset {name!r}; {nearest(name, PRESETS)}")
+    return PRESETS[name]
