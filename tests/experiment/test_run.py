@@ -9,7 +9,7 @@ import pytest
 from csl.data import Example
 from csl.datasets import scan
 from csl.errors import InputError
-from csl.experiment.run import FileCheckpoint, fingerprint, induce_into
+from csl.experiment.run import SearchCheckpoint, fingerprint, induce_into
 from csl.grammar import Rule, parse_grammar, read_grammar
 from csl.grammar.notation import grammar_file
 from csl.grammar.output_cfg import OutputCfg
@@ -136,22 +136,53 @@ def test_other_data_in_the_folder_is_refused(stopped: Path) -> None:
         induce_into(stopped, EXAMPLES[:-1], CONFIG)
 
 
-@pytest.mark.parametrize("damage", ["truncated", "garbage", "empty", "another archive"])
-def test_a_damaged_checkpoint_is_refused_and_nothing_is_lost(damage: str, stopped: Path, whole: Path) -> None:
-    file = stopped / "checkpoint.npz"
+DAMAGES = ["truncated", "garbage", "empty", "another archive", "a changed byte"]
+
+
+def damage(file: Path, way: str) -> None:
     sound = file.read_bytes()
-    if damage == "another archive":
+    if way == "another archive":
         np.savez(file, other=np.arange(3))
-    else:
-        file.write_bytes({"truncated": sound[: len(sound) // 2], "garbage": b"garbage" * 50, "empty": b""}[damage])
+        return
+    place = sound.index(b"NUMPY") + 200  # of a value
+    changed = sound[:place] + bytes([sound[place] ^ 1]) + sound[place + 1 :]
+    ways = {"truncated": sound[: len(sound) // 2], "garbage": b"garbage" * 50, "empty": b"", "a changed byte": changed}
+    file.write_bytes(ways[way])
+
+
+@pytest.mark.parametrize("way", DAMAGES)
+def test_a_damaged_checkpoint_is_told_and_the_one_before_taken(way: str, stopped: Path, whole: Path) -> None:
+    damage(stopped / "checkpoint.npz", way)
+    said: list[str] = []
+    run(stopped, say=said.append)
+    assert said == [
+        f"{stopped / 'checkpoint.npz'}: damaged file; the state before, checkpoint.previous.npz, is taken",
+        "going on after step 2 of partition 1",
+    ]
+    assert (stopped / "grammar.txt").read_bytes() == (whole / "grammar.txt").read_bytes()
+    assert metrics(stopped) == metrics(whole)
+    assert sorted(path.name for path in stopped.iterdir()) == ["config.json", "grammar.txt", "metrics.jsonl"]
+
+
+@pytest.mark.parametrize("way", DAMAGES)
+def test_without_a_sound_checkpoint_nothing_is_done_and_nothing_is_lost(way: str, stopped: Path, whole: Path) -> None:
+    for name in ("checkpoint.npz", "checkpoint.previous.npz"):
+        damage(stopped / name, way)
     before = {path.name: path.read_bytes() for path in stopped.iterdir()}
-    with pytest.raises(InputError, match="damaged file; start over with --no-resume") as error:
+    with pytest.raises(InputError, match=r"checkpoint\.npz: damaged file; start over with --no-resume") as error:
         run(stopped)
     assert "\n" not in str(error.value)
     assert {path.name: path.read_bytes() for path in stopped.iterdir()} == before
-    file.write_bytes(sound)
-    run(stopped)
+    run(stopped, resume=False)
     assert (stopped / "grammar.txt").read_bytes() == (whole / "grammar.txt").read_bytes()
+
+
+@pytest.mark.parametrize("name", ["grammar.txt", "metrics.jsonl", "train.json"])
+def test_files_of_something_else_are_not_touched(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text("mine\n", "utf-8")
+    with pytest.raises(InputError, match=f"holds '{name}', but no config.json; name another folder"):
+        run(tmp_path)
+    assert [(path.name, path.read_text("utf-8")) for path in tmp_path.iterdir()] == [(name, "mine\n")]
 
 
 def test_a_config_that_is_none_is_refused(tmp_path: Path) -> None:
@@ -168,17 +199,23 @@ def test_a_folder_that_is_a_file_is_refused(tmp_path: Path) -> None:
 
 
 def test_checkpoints_come_back_as_they_were_saved(tmp_path: Path) -> None:
+    def checkpoint(mark: str = "mark") -> SearchCheckpoint:
+        return SearchCheckpoint(tmp_path / "new" / "checkpoint.npz", mark, "")
+
     state = State(2, 3, True, np.array([1, -1, 2], np.int32), np.array([0, 3]), np.array([2]), np.array([True]))
-    checkpoint = FileCheckpoint(tmp_path / "new" / "checkpoint.npz", "mark")
-    assert checkpoint.load() is None
-    checkpoint.save(state)
-    loaded = checkpoint.load()
+    first = checkpoint()
+    assert first.load() is None
+    first.save(state)
+    assert checkpoint().load() is None  # it waits for its line
+    first.log("a line")
+    loaded = checkpoint().load()
     assert loaded is not None
     assert (loaded.partition, loaded.step, loaded.finished) == (2, 3, True)
     for saved, found in zip(state[3:], loaded[3:], strict=True):
         assert found.dtype == saved.dtype
         assert found.tolist() == saved.tolist()
-    assert FileCheckpoint(tmp_path / "new" / "checkpoint.npz", "another mark").load() is None
+    assert checkpoint().lines == ["a line"]
+    assert checkpoint("another mark").load() is None
 
 
 def test_the_fingerprint_depends_on_everything() -> None:

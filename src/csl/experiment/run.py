@@ -5,6 +5,8 @@ seeds.txt        the seed rules, output.cfg the output CFG, if there are any
 grammar.txt      the grammar: a run with this file is finished
 metrics.jsonl    one line a step
 checkpoint.npz   where an unfinished search stands; it goes when the search is done
+
+One process at a time works in a run folder; a second one is refused.
 """
 
 import hashlib
@@ -16,9 +18,12 @@ from pathlib import Path
 
 from csl import __version__
 from csl.data import Example
-from csl.data.files import make_folder, read_lines, write_json, write_text
+from csl.data.files import read_json, write_json, write_text
+from csl.data.lock import alone
+from csl.engine.engine import Engine
+from csl.engine.threads import ONE_THREAD
 from csl.errors import InputError
-from csl.experiment.arrays import Arrays, load_arrays, save_arrays
+from csl.experiment.checkpoint import Checkpoint
 from csl.grammar import Rule, write_grammar
 from csl.grammar.output_cfg import OutputCfg
 from csl.induction.config import InductionConfig
@@ -40,30 +45,20 @@ def fingerprint(
     return digest.hexdigest()
 
 
-class FileCheckpoint:
-    """Keeps the state of a search in a file, with the fingerprint of the run it belongs to."""
-
-    def __init__(self, path: Path, fingerprint: str) -> None:
-        self._path, self._fingerprint = path, fingerprint
+class SearchCheckpoint(Checkpoint):
+    """Keeps the state of a search."""
 
     def load(self) -> State | None:
-        """Read the state saved last; a damaged file is refused."""
-        if not self._path.exists():
+        """Read the state saved last."""
+        if not self.found:
             return None
-        arrays, position = load_arrays(self._path, RESTART)
-        try:
-            if position["fingerprint"] != self._fingerprint:
-                return None
-            place = position["partition"], position["step"], position["finished"]
-            return State(*place, *(arrays[name] for name in ARRAYS))
-        except (KeyError, TypeError) as error:
-            raise InputError(f"damaged file; {RESTART}", self._path) from error
+        arrays, about = self.found
+        return State(about["partition"], about["step"], about["finished"], *(arrays[name] for name in ARRAYS))
 
     def save(self, state: State) -> None:
-        """Write the state, atomically."""
-        position = {"partition": state.partition, "step": state.step, "finished": state.finished}
-        arrays: Arrays = {name: getattr(state, name) for name in ARRAYS}
-        save_arrays(self._path, arrays, position | {"fingerprint": self._fingerprint})
+        """Take a state, to be saved with its line of the log."""
+        about = {"partition": state.partition, "step": state.step, "finished": state.finished}
+        self.hold({name: getattr(state, name) for name in ARRAYS}, about)
 
 
 def induce_into(
@@ -73,7 +68,7 @@ def induce_into(
     *,
     seeds: Sequence[Rule] = (),
     output_cfg: OutputCfg | None = None,
-    threads: int = 1,
+    engine: Engine = ONE_THREAD,
     resume: bool = True,
     about: dict[str, object] | None = None,
     say: Callable[[str], None] = lambda line: None,
@@ -84,58 +79,77 @@ def induce_into(
     A folder that holds the same run is continued (unless `resume` is off), one that holds another run is refused.
     `say` hears what is done with the folder, `progress` each step with the seconds it took.
     """
-    make_folder(folder)
     mark = fingerprint(examples, config, seeds, output_cfg)
-    checkpoint = FileCheckpoint(folder / "checkpoint.npz", mark)
-    if resume and (folder / "config.json").exists():
-        _check_same(folder, mark, config)
-        if (folder / "grammar.txt").exists():
-            say(f"{folder} holds this run already, finished; --no-resume makes it anew")
-            return None
-        state = checkpoint.load()
-        if state:
-            say(f"going on after step {state.step} of partition {state.partition + 1}")
-    else:
-        for name in ("grammar.txt", "metrics.jsonl", "checkpoint.npz", "seeds.txt", "output.cfg"):
-            (folder / name).unlink(missing_ok=True)
-    if output_cfg:
-        outputs = {example.target for example in examples}
-        invalid = sum(not output_cfg.accepts(output) for output in outputs)
-        if invalid:
-            say(f"the output CFG does not accept {invalid:,} of the {len(outputs):,} distinct outputs")
-    write_json(
-        folder / "config.json",
-        {"csl": __version__, "fingerprint": mark, "induction": config.model_dump(), **(about or {})},
-    )
-    if seeds:
-        write_grammar(folder / "seeds.txt", seeds)
-    if output_cfg:
-        output_cfg.write(folder / "output.cfg")
-    lines: list[str] = []
-    if (folder / "metrics.jsonl").exists():
-        lines = [line for _, line in read_lines(folder / "metrics.jsonl")]
-    last = time.perf_counter()
+    checkpoint = SearchCheckpoint(folder / "checkpoint.npz", mark, RESTART, say)
+    with alone(folder):
+        if resume and (folder / "config.json").exists():
+            _check_same(folder, mark, config)
+            if (folder / "grammar.txt").exists():
+                say(f"{folder} holds this run already, finished; --no-resume makes it anew")
+                checkpoint.remove()
+                return None
+            if state := checkpoint.load():
+                say(f"going on after step {state.step} of partition {state.partition + 1}")
+        else:
+            _clear(folder, checkpoint, resume)
+        if output_cfg:
+            outputs = {example.target for example in examples}
+            invalid = sum(not output_cfg.accepts(output) for output in outputs)
+            if invalid:
+                say(f"the output CFG does not accept {invalid:,} of the {len(outputs):,} distinct outputs")
+        about = {"csl": __version__, "fingerprint": mark, "induction": config.model_dump(), **(about or {})}
+        write_json(folder / "config.json", about)
+        if seeds:
+            write_grammar(folder / "seeds.txt", seeds)
+        if output_cfg:
+            output_cfg.write(folder / "output.cfg")
+        last = time.perf_counter()
 
-    def log(step: Step) -> None:
-        nonlocal last
-        seconds, last = time.perf_counter() - last, time.perf_counter()
-        lines.append(json.dumps({"stage": "induce", **asdict(step), "seconds": round(seconds, 3)}))
-        write_text(folder / "metrics.jsonl", "\n".join(lines) + "\n")
-        progress(step, seconds)
+        def write_log() -> None:
+            write_text(folder / "metrics.jsonl", "".join(f"{line}\n" for line in checkpoint.lines))
 
-    induced = induce(
-        examples, config, seeds=seeds, output_cfg=output_cfg, threads=threads, progress=log, checkpoint=checkpoint
-    )
-    write_grammar(folder / "grammar.txt", induced.grammar)
-    (folder / "checkpoint.npz").unlink(missing_ok=True)
-    return induced
+        def log(step: Step) -> None:
+            nonlocal last
+            seconds, last = time.perf_counter() - last, time.perf_counter()
+            checkpoint.log(json.dumps({"stage": "induce", **asdict(step), "seconds": round(seconds, 3)}))
+            write_log()
+            progress(step, seconds)
+
+        write_log()
+        induced = induce(
+            examples, config, seeds=seeds, output_cfg=output_cfg, engine=engine, progress=log, checkpoint=checkpoint
+        )
+        result = {"objective": induced.objective, "objective_before": induced.size_before}
+        write_json(folder / "config.json", {**about, "result": result})
+        write_grammar(folder / "grammar.txt", induced.grammar)
+        checkpoint.remove()
+        return induced
+
+
+def result_of(folder: Path) -> dict[str, float]:
+    """Read what the induction of a run folder found: the objective at the end, and before."""
+    try:
+        return dict(read_json(folder / "config.json")["result"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError(f"not the config of a finished run; {RESTART}", folder / "config.json") from error
+
+
+def _clear(folder: Path, checkpoint: SearchCheckpoint, resume: bool) -> None:
+    """Remove what an earlier run left; files that nobody said may go are not touched."""
+    files = ("grammar.txt", "metrics.jsonl")
+    others = (name for name in (*files, "train.json") if (folder / name).exists())
+    if resume and (other := next(others, None)):
+        raise InputError(f"holds {other!r}, but no config.json; name another folder with --out, or --no-resume", folder)
+    checkpoint.remove()
+    for name in (*files, "seeds.txt", "output.cfg"):
+        (folder / name).unlink(missing_ok=True)
 
 
 def _check_same(folder: Path, mark: str, config: InductionConfig) -> None:
     """Refuse a folder that holds a run of other data or options, and say what differs."""
     path = folder / "config.json"
     try:
-        found = json.loads("\n".join(line for _, line in read_lines(path)))
+        found = read_json(path)
         old, old_mark = dict(found["induction"]), found["fingerprint"]
     except (ValueError, KeyError, TypeError) as error:
         raise InputError("not the config of a run; name another folder with --out", path) from error
