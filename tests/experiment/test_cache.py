@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from csl.data.files import write_text
+from csl.data.files import link, write_text
 from csl.errors import InputError
-from csl.experiment.cache import Cache, Figures, hash_folder, hash_of, link
+from csl.experiment.cache import Cache, Figures, hash_folder, hash_of
 
 KEY = "0123456789abcdef"
 
@@ -30,7 +30,9 @@ def test_a_stage_is_done_once_for_all_who_need_it_at_the_same_time(tmp_path: Pat
     assert worked == [tmp_path / "fit-0123456789ab"]
     done, why = Cache(tmp_path).find("fit", KEY)
     assert done
-    assert (done.figures, done.files, done.key, why) == ({"n": 1}, {"below/result.txt": 5}, KEY, "cached")
+    assert (done.figures, [*done.files], done.key, why) == ({"n": 1}, ["below/result.txt"], KEY, "cached")
+    (done.folder / "below" / "result.txt").write_text("other", "utf-8")  # of the same size
+    assert Cache(tmp_path).find("fit", KEY) == (None, f"{done.folder / 'below/result.txt'} is damaged; made anew")
 
 
 def test_a_stage_that_failed_is_not_finished(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ nothing. Who only reads needs no lock: files are only ever replaced as a whole.
 import fcntl
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
 from typing import TextIO
@@ -23,20 +23,25 @@ _HELD: ContextVar[frozenset[Path]] = ContextVar("held", default=frozenset())  # 
 def alone(folder: Path | str, *, wait: bool = False) -> Iterator[None]:
     """Make a folder and keep other processes out of it; one that is taken is refused, or waited for.
 
-    Nested blocks of one thread share the lock. A folder that cannot be written to needs none.
+    Nested blocks of one thread share the lock. A folder that cannot be written to needs none. One that is new and empty
+    at the end is removed.
     """
+    folder = Path(folder)
+    whole, made = folder.resolve(), [path for path in (folder, *folder.parents) if not path.exists()]
     make_folder(folder)
-    whole = Path(folder).resolve()
     if whole in _HELD.get() or not os.access(whole, os.W_OK):
         yield
         return
-    with _locked(Path(folder), wait):
-        token = _HELD.set(_HELD.get() | {whole})
-        try:
+    token = _HELD.set(_HELD.get() | {whole})
+    try:
+        with _locked(folder, wait):
             remove_partial(whole)
             yield
-        finally:
-            _HELD.reset(token)
+    finally:
+        _HELD.reset(token)
+        with suppress(OSError):  # not empty
+            for path in made:
+                path.rmdir()
 
 
 @contextmanager
@@ -55,6 +60,7 @@ def _locked(folder: Path, wait: bool) -> Iterator[None]:
 
 def _lock(path: Path, wait: bool) -> TextIO:
     while True:
+        make_folder(path.parent)  # who held the lock may have removed it
         file = path.open("a+", encoding="ascii", errors="replace")
         try:
             if _take(file, path, wait):

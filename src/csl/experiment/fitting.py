@@ -10,19 +10,21 @@ import hashlib
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from csl.data import Example
-from csl.data.files import read_lines, write_text
+from csl.data.files import parse_json, read_lines, write_text
+from csl.data.lock import alone
+from csl.engine.engine import Engine
+from csl.engine.threads import ONE_THREAD
 from csl.errors import InputError
-from csl.experiment.arrays import load_arrays, save_arrays
+from csl.experiment.arrays import DamagedError, load_arrays, save_arrays
+from csl.experiment.checkpoint import Checkpoint
 from csl.grammar import Grammar, read_grammar
 from csl.grammar.notation import grammar_file
 from csl.grammar.output_cfg import OutputCfg
 from csl.kernels.source_chart import Forests
-from csl.kernels.threads import Threads
 from csl.model.config import FitConfig
 from csl.model.data import ForestData, build
 from csl.model.fit import Fitted, Progress, optimise, with_labels
@@ -39,20 +41,14 @@ def _hash(*items: object) -> str:
     return digest.hexdigest()
 
 
-class _FileCheckpoint:
-    """Keeps the state of a fit in a file, with the mark of the fit it belongs to."""
-
-    def __init__(self, path: Path, mark: str) -> None:
-        self._path, self._mark = path, mark
+class _FitCheckpoint(Checkpoint):
+    """Keeps the state of a fit."""
 
     def load(self) -> dict[str, FloatArray] | None:
-        if not self._path.exists():
-            return None
-        arrays, about = load_arrays(self._path, REMEDY)
-        return arrays if about.get("mark") == self._mark else None
+        return self.found[0] if self.found else None
 
     def save(self, state: dict[str, FloatArray]) -> None:
-        save_arrays(self._path, state, {"mark": self._mark})
+        self.hold(state, {})
 
 
 def read_run(folder: Path) -> tuple[Grammar, OutputCfg | None]:
@@ -85,101 +81,129 @@ def fit_into(
     dev: Sequence[Example] = (),
     unlabelled: Sequence[Sequence[str]] = (),
     ratio: float = 1.0,
-    threads: int = 1,
+    engine: Engine = ONE_THREAD,
     resume: bool = True,
     say: Callable[[str], None] = lambda line: None,
     progress: Callable[[Progress], None] = lambda _: None,
 ) -> Fitted | None:
     """Fit a model to the grammar of a run folder and write it there; None if it is there already.
 
-    A fit that was stopped goes on, unless `resume` is off.
+    A fit that was stopped goes on, unless `resume` is off. Damaged files are told and made anew.
     """
     grammar, output_cfg = read_run(folder)
     whole = _hash(*grammar, config, *map(_pair, examples), "dev", *map(_pair, dev), "unlabelled", *unlabelled, ratio)
-    if resume and _is_fitted(folder, whole):
-        say(f"{folder} holds this model already; --no-resume fits anew")
-        return None
-    before = _read_metrics(folder / "metrics.jsonl")
-    lines = [line for line in before if line.get("stage") not in STAGES]
+    checkpoints: list[_FitCheckpoint] = []
+    log_file = folder / "metrics.jsonl"
 
-    def once(stage: str, examples: Sequence[Example], data: ForestData, checkpoint_file: Path) -> Fitted:
-        def log(report: Progress) -> None:
-            lines.append({"stage": stage, **report._asdict()})
-            write_text(folder / "metrics.jsonl", "".join(f"{json.dumps(line)}\n" for line in lines))
-            progress(report)
-
+    def once(name: str, examples: Sequence[Example], data: ForestData) -> Fitted:
         mark = _hash(*grammar, config, *map(_pair, examples), "dev", *map(_pair, dev))
-        held_out = build(grammar, dev, config.max_units, data.threads) if dev else None
+        held_out = build(grammar, dev, config.max_units, engine) if dev else None
         if held_out and held_out.left_out:
             say(f"{len(held_out.left_out):,} dev pairs left out: the grammar does not derive them")
-        checkpoint = _FileCheckpoint(checkpoint_file, mark)
-        state = checkpoint.load()
-        if state:
-            number = int(state["number"])
-            say(f"going on after step {number:,}")
-            lines.extend(line for line in before if line.get("stage") == stage and line["step"] <= number)
+        checkpoint = _FitCheckpoint(folder / f"{name}-checkpoint.npz", mark, REMEDY, say)
+        checkpoints.append(checkpoint)
+
+        def write_log() -> None:
+            lines = [*others, *(line for stage in checkpoints for line in stage.lines)]
+            write_text(log_file, "".join(f"{line}\n" for line in lines))
+
+        def log(report: Progress) -> None:
+            checkpoint.log(json.dumps({"stage": name, **report._asdict()}))
+            write_log()
+            progress(report)
+
+        if state := checkpoint.load():
+            say(f"going on after step {int(state['number']):,}")
+            write_log()
         return optimise(grammar, data, config, held_out, output_cfg, log, checkpoint)
 
-    pool = Threads(threads)
-    checkpoints = [folder / "fit-checkpoint.npz", folder / "refit-checkpoint.npz"]
-    if not resume:
-        for path in (*checkpoints, folder / "forests.npz"):
-            path.unlink(missing_ok=True)
-    fitted = once(STAGES[0], examples, _forests(folder, grammar, examples, config, pool), checkpoints[0])
-    if unlabelled:
-        both, labelled = with_labels(fitted.model, examples, unlabelled, ratio, threads)
-        copies = (len(both) - len(examples)) // max(1, labelled)
-        say(f"{labelled:,} of {len(unlabelled):,} inputs labelled, {copies} times each; the others are not covered")
-        fitted = once(STAGES[1], both, build(grammar, both, config.max_units, pool), checkpoints[1])
-    save_model(folder, fitted.model, config, whole)
-    for path in checkpoints:
-        path.unlink(missing_ok=True)
-    return fitted
+    with alone(folder):
+        if resume and _is_fitted(folder, whole, say):
+            say(f"{folder} holds this model already; --no-resume fits anew")
+            _remove_checkpoints(folder)
+            return None
+        others = _other_lines(log_file)
+        if not resume:
+            _remove_checkpoints(folder)
+            (folder / "forests.npz").unlink(missing_ok=True)
+        fitted = once(STAGES[0], examples, _forests(folder, grammar, examples, config, engine, say))
+        if unlabelled:
+            both, labelled = with_labels(fitted.model, examples, unlabelled, ratio, engine)
+            copies = (len(both) - len(examples)) // max(1, labelled)
+            say(f"{labelled:,} of {len(unlabelled):,} inputs labelled, {copies} times each; the others are not covered")
+            fitted = once(STAGES[1], both, build(grammar, both, config.max_units, engine))
+        save_model(folder, fitted, config, whole)
+        _remove_checkpoints(folder)
+        return fitted
 
 
 def _pair(example: Example) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return example.source, example.target
 
 
-def _read_metrics(path: Path) -> list[dict[str, Any]]:
+def _other_lines(path: Path) -> list[str]:
+    """Read the lines of a log that are not of fitting."""
     if not path.exists():
         return []
+    lines = [line for _, line in read_lines(path)]
     try:
-        return [dict(json.loads(line)) for _, line in read_lines(path)]
-    except (ValueError, TypeError) as error:
+        return [line for line in lines if parse_json(line).get("stage") not in STAGES]
+    except (ValueError, AttributeError, TypeError) as error:
         raise InputError("not JSON lines; remove the file", path) from error
 
 
-def _is_fitted(folder: Path, mark: str) -> bool:
+def _is_fitted(folder: Path, mark: str, say: Callable[[str], None]) -> bool:
     path = folder / "model.npz"
-    return path.exists() and load_arrays(path, REMEDY)[1].get("mark") == mark
+    try:
+        return path.exists() and load_arrays(path, REMEDY)[1].get("mark") == mark
+    except DamagedError:
+        say(f"{path}: damaged file; it is made anew")
+        return False
+
+
+def _remove_checkpoints(folder: Path) -> None:
+    for stage in STAGES:
+        _FitCheckpoint(folder / f"{stage}-checkpoint.npz", "", REMEDY).remove()
 
 
 def _forests(
-    folder: Path, grammar: Grammar, examples: Sequence[Example], config: FitConfig, threads: Threads
-) -> ForestData:
+    folder: Path, grammar: Grammar, examples: Sequence[Example], config: FitConfig, engine: Engine,
+    say: Callable[[str], None],
+) -> ForestData:  # fmt: skip
     """Take the forests of the training pairs from the folder, if they are of these; otherwise build and keep them."""
     mark = _hash(*grammar, config.max_units, *map(_pair, examples))
     path = folder / "forests.npz"
-    if path.exists():
-        arrays, about = load_arrays(path, REMEDY)
+    try:
+        arrays, about = load_arrays(path, REMEDY) if path.exists() else ({}, {})
         if about.get("mark") == mark:
             left_out = tuple(Example(tuple(x), tuple(y)) for x, y in about["left_out"])
             copies = arrays.pop("copies")
-            return ForestData(Forests(**arrays), copies, context_starts(grammar), left_out, threads)
-    data = build(grammar, examples, config.max_units, threads)
+            return ForestData(Forests(**arrays), copies, context_starts(grammar), left_out, engine)
+    except DamagedError:
+        say(f"{path}: damaged file; it is made anew")
+    data = build(grammar, examples, config.max_units, engine)
     about = {"mark": mark, "left_out": [*map(_pair, data.left_out)]}
     save_arrays(path, {**data.forests._asdict(), "copies": data.copies}, about)
     return data
 
 
-def save_model(folder: Path, model: Model, config: FitConfig, mark: str) -> None:
-    """Write the parameters of a model, with its options and the mark of its fit."""
+def save_model(folder: Path, fitted: Fitted, config: FitConfig, mark: str) -> None:
+    """Write the parameters of a model, with its options, the mark of its fit, and what that found."""
+    model = fitted.model
     save_arrays(
         folder / "model.npz",
         {"theta_context": model.theta_context, "theta_rule": model.theta_rule},
-        {"grammar": _hash(*model.grammar), "fit": config.model_dump(), "mark": mark},
-    )
+        {
+            "grammar": _hash(*model.grammar), "fit": config.model_dump(), "mark": mark,
+            "steps": fitted.steps, "log_prob": fitted.log_prob,
+        },
+    )  # fmt: skip
+
+
+def result_of(folder: Path) -> dict[str, float]:
+    """Read what the fit of a run folder found: steps, and the mean log p(x, y)."""
+    _, about = load_arrays(folder / "model.npz", REMEDY)
+    return {key: about[key] for key in ("steps", "log_prob")}
 
 
 def load_model(folder: Path) -> Model:

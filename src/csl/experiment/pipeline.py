@@ -1,10 +1,14 @@
 """One run of an experiment: its stages in order, each taken from the cache or done, and put into a run folder."""
 
 from collections.abc import Callable, Collection, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
+from csl.data.lock import alone
+from csl.engine.engine import Engine
+from csl.engine.threads import ONE_THREAD
 from csl.experiment.cache import Cache, Figures
 from csl.experiment.recipe import Recipe
 from csl.experiment.runs import CACHE, run_folder, write_run
@@ -27,7 +31,7 @@ class Pipeline:
     wanted: Collection[str]
     source: Path | None = None
     device: str = "auto"
-    threads: int = 1
+    engine: Engine = ONE_THREAD
     dry: bool = False
     anew: bool = False
     say: Say = lambda _: None
@@ -43,8 +47,13 @@ class Pipeline:
         What is there is put into the run folder even if it was not asked for, or if a later stage fails.
         """
         folder = run_folder(self.root, recipe, settings, seed)
+        with nullcontext() if self.dry else alone(folder):
+            self._run(folder, recipe, settings, seed)
+        return folder
+
+    def _run(self, folder: Path, recipe: Recipe, settings: Mapping[str, object], seed: int) -> None:
         stages = Stages(
-            recipe, settings, seed, folder, source=self.source, device=self.device, threads=self.threads,
+            recipe, settings, seed, folder, source=self.source, device=self.device, engine=self.engine,
             say=self.say, progress=self.progress,
         )  # fmt: skip
         try:
@@ -61,7 +70,6 @@ class Pipeline:
         finally:
             if stages.done and not self.dry:
                 write_run(folder, recipe, settings, seed, stages.done)
-        return folder
 
     def has_dev(self, recipe: Recipe) -> bool:
         """Tell whether there is a dev set; a dry run takes it that there is, unless it knows better."""

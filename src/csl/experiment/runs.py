@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from csl import __version__
-from csl.data.files import make_folder, read_lines, write_json, write_text
+from csl.data.files import link, make_folder, read_lines, write_json, write_text
 from csl.errors import InputError
-from csl.experiment.cache import Done, hash_of, link
+from csl.experiment.cache import Done, hash_of
 from csl.experiment.recipe import Recipe
 from csl.experiment.stages import STAGES, SYSTEMS, TRAIN
 

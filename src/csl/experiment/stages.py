@@ -14,16 +14,20 @@ from typing import Any
 
 from csl import __version__
 from csl.data import Example, read_examples
-from csl.data.files import read_inputs, read_lines, write_text
+from csl.data.files import hash_file, link, read_inputs, read_lines, write_text
 from csl.data.options import changed
 from csl.data.score import Score, groups, same, score
 from csl.datasets.registry import FILES, data_set, write_task
 from csl.datasets.task import Task
+from csl.engine.engine import Engine
+from csl.engine.threads import ONE_THREAD
 from csl.errors import InputError
-from csl.experiment.cache import Done, Figures, hash_file, hash_folder, hash_of, link
-from csl.experiment.fitting import fit_into, load_model
+from csl.experiment.cache import Done, Figures, hash_folder, hash_of
+from csl.experiment.fitting import fit_into, load_model, read_run
+from csl.experiment.fitting import result_of as fit_result
 from csl.experiment.recipe import DEV, Recipe
 from csl.experiment.run import induce_into
+from csl.experiment.run import result_of as induction_result
 from csl.experiment.sampling import write_samples
 from csl.grammar.notation import read_rules
 from csl.grammar.output_cfg import OutputCfg
@@ -60,12 +64,12 @@ class Stages:
         *,
         source: Path | None = None,
         device: str = "auto",
-        threads: int = 1,
+        engine: Engine = ONE_THREAD,
         say: Say = lambda _: None,
         progress: Say = lambda _: None,
     ) -> None:
         self._recipe, self._settings, self._seed, self._run = recipe, settings, seed, run
-        self._source, self._device, self._threads = source, device, threads
+        self._source, self._device, self._engine = source, device, engine
         self._say, self._progress = say, progress
         self.done: dict[str, Done] = {}
 
@@ -188,38 +192,34 @@ class Stages:
         config, train = self._recipe.induction, self._examples("train")
         seeds, output_cfg = self._data_folder / "seeds.txt", self._data_folder / "output.cfg"
         self._progress("inducing a grammar (a first run compiles for a while) …")
-        induced = induce_into(
+        induce_into(
             folder, train, config, seeds=list(read_rules(seeds)) if seeds.exists() else [],
-            output_cfg=OutputCfg.read(output_cfg) if output_cfg.exists() else None, threads=self._threads,
-            resume=not (folder / "grammar.txt").exists(),  # what it found is lost if only the grammar was written
+            output_cfg=OutputCfg.read(output_cfg) if output_cfg.exists() else None, engine=self._engine,
             about={"train": "data/train.tsv", "examples": len(train)}, say=self._prefixed("induce"),
             progress=lambda step, _: self._progress(f"inducing: {step.rules:,} rules, objective {step.objective:,.0f}"),
         )  # fmt: skip
-        assert induced
-        derivable = Deriver(induced.grammar, config.max_units).derivable(train, self._threads)
-        return {
-            "rules": len(induced.grammar), "objective": induced.objective, "objective_before": induced.size_before,
-            "derivable": int(derivable.sum()),
-        }  # fmt: skip
+        grammar, _ = read_run(folder)
+        derivable = Deriver(grammar, config.max_units).derivable(train, self._engine)
+        return {"rules": len(grammar), **induction_result(folder), "derivable": int(derivable.sum())}
 
     def _fit(self, folder: Path) -> Figures:
         config, options = self._fit_config, self._recipe.fit
         for name in ("grammar.txt", "output.cfg", "metrics.jsonl"):
-            if (path := self.done["induce"].folder / name).exists() and not (folder / name).exists():
+            going_on = name == "metrics.jsonl" and (folder / name).exists()  # it may have lines of the fit
+            if (path := self.done["induce"].folder / name).exists() and not going_on:
                 link(path, folder / name)
         inputs = self._unlabelled(folder)
         self._progress("building the forests of the training pairs …")
-        fitted = fit_into(
-            folder, self._examples("train"), config, unlabelled=inputs, ratio=options.ratio, threads=self._threads,
-            resume=not (folder / "model.npz").exists(), say=self._prefixed("fit"),
+        fit_into(
+            folder, self._examples("train"), config, unlabelled=inputs, ratio=options.ratio, engine=self._engine,
+            say=self._prefixed("fit"),
             progress=lambda report: self._progress(
                 f"fitting: step {report.step:,} of {report.steps:,}, mean log p(x, y) {report.train:.3f}"
             ),
         )  # fmt: skip
-        assert fitted
-        figures = {"states": config.states, "steps": fitted.steps, "log_prob": fitted.log_prob}
+        figures = {"states": config.states, **fit_result(folder)}
         if inputs:  # whether an input is covered does not depend on the parameters
-            figures["labelled"] = sum(map(bool, fitted.model.parse_all(inputs, self._threads)))
+            figures["labelled"] = sum(map(bool, load_model(folder).parse_all(inputs, self._engine)))
         return figures
 
     def _unlabelled(self, folder: Path) -> list[tuple[str, ...]]:
@@ -239,7 +239,7 @@ class Stages:
         model = load_model(self.done["fit"].folder)
         sampler = Sampler(model.grammar, self._sample_config, model=model, output_cfg=model.output_cfg, train=train)
         write_samples(
-            folder / "samples.tsv", sampler, number, threads=self._threads,
+            folder / "samples.tsv", sampler, number, engine=self._engine,
             about={"licence": self._card["licence"] or None},
             progress=lambda n: self._progress(f"sampling: {n:,} of {number:,} pairs"),
         )  # fmt: skip
@@ -282,7 +282,7 @@ class Stages:
         for part in PARTS:
             if examples := self._examples(part):
                 self._progress(f"parsing {part} …")
-                found = evaluate(model, examples, self._threads)
+                found = evaluate(model, examples, self._engine)
                 logs = {key: _number(getattr(found, key)) for key in ("log_p_xy", "log_p_y_given_x")}
                 figures["parts"][part] = {**_counts(found.score), **logs, "derivable": found.derivable}
         if not examples:  # of test
@@ -318,7 +318,7 @@ class Stages:
         from csl.experiment.report.page import write_report  # noqa: PLC0415 — only where it is wanted
 
         self._progress("writing the report …")
-        write_report(self._run, folder / "report.html", threads=self._threads)
+        write_report(self._run, folder / "report.html", engine=self._engine)
         return {"bytes": (folder / "report.html").stat().st_size}
 
     def _prefixed(self, stage: str) -> Say:
