@@ -23,6 +23,7 @@ from csl.datasets.lispress_cfg import output_cfg
 from csl.datasets.registry import data_set
 from csl.datasets.smcalflow import HALLUCINATIONS, copy_seeds
 from csl.datasets.task import Task
+from csl.engine.threads import Threads
 from csl.induction.config import PRESETS
 from csl.induction.induce import induce
 from csl.parsing.deriver import Deriver
@@ -69,7 +70,7 @@ def measure(row: str, data: Path) -> None:
     times = {}
     for threads in (1, 2):
         cpu, wall = time.process_time(), time.perf_counter()
-        induced = induce(task.train, config, seeds=task.seeds, output_cfg=task.output_cfg, threads=threads)
+        induced = induce(task.train, config, seeds=task.seeds, output_cfg=task.output_cfg, engine=Threads(threads))
         times[threads] = (time.process_time() - cpu, time.perf_counter() - wall)
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     deriver = Deriver(induced.grammar)

@@ -22,10 +22,10 @@ from statistics import mean
 from csl.data import Example
 from csl.datasets.registry import data_set
 from csl.datasets.task import Task
+from csl.engine.threads import Threads
 from csl.grammar import Grammar
 from csl.induction.config import PRESETS as INDUCTION
 from csl.induction.induce import induce
-from csl.kernels.threads import Threads
 from csl.model.config import PRESETS
 from csl.model.data import build
 from csl.model.evaluate import evaluate

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from csl.kernels import threads
+from csl.engine import engine
 
 settings.register_profile("fixed", derandomize=True)
 if os.environ.get("CI"):
@@ -24,5 +24,5 @@ def shared_data() -> Path:
 
 @pytest.fixture(autouse=True, scope="session")
 def _small_work_is_spread_too() -> None:
-    """Let threads share even the small work of tests, so that these see what depends on the number of threads."""
-    threads.SMALL = 2
+    """Let engines share even the small work of tests, so that these see what depends on the number of workers."""
+    engine.SMALL = 2

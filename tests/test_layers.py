@@ -18,6 +18,7 @@ ROWS = [
     ["model", "induction", "datasets"],
     ["parsing"],
     ["grammar"],
+    ["engine"],
     ["kernels"],
     ["data"],
     ["errors"],

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from csl.augmentation.mixture import Augmented, check_held_out, warn
 from csl.data import Example
+from csl.engine.threads import Threads
 from csl.grammar import Grammar, Rule
 from csl.grammar.output_cfg import OutputCfg
 from csl.induction.auto import choose
@@ -42,7 +43,9 @@ def induce(
         config, seeds = choice.config, [*seeds, *choice.seeds]
     elif isinstance(config, str):
         config = preset(config)
-    return _induce(examples, config, seeds=seeds, output_cfg=output_cfg, threads=threads, progress=progress).grammar
+    return _induce(
+        examples, config, seeds=seeds, output_cfg=output_cfg, engine=Threads(threads), progress=progress
+    ).grammar
 
 
 def fit(
@@ -64,7 +67,7 @@ def fit(
         config, _ = choose_fit(len(grammar), len(examples))
     elif isinstance(config, str):
         config = fit_preset(config)
-    fitted = _fit(grammar, examples, config, dev=dev, output_cfg=output_cfg, threads=threads, progress=progress)
+    fitted = _fit(grammar, examples, config, dev=dev, output_cfg=output_cfg, engine=Threads(threads), progress=progress)
     if fitted.left_out:
         warnings.warn(f"{len(fitted.left_out):,} pairs left out: the grammar does not derive them", stacklevel=2)
     return fitted.model
@@ -85,21 +88,21 @@ def augment(
     Iterating over the result gives the mixture; `.synthetic` are the new pairs, `.weighted()` gives each pair once with
     a weight, `.to_dataset()` a Hugging Face `Dataset`. `config` is the name of a preset, or "auto".
     """
-    rules = list(seeds)
+    rules, engine = list(seeds), Threads(threads)
     if config == "auto":
         choice = choose(examples)
         inducing, rules = choice.config, [*rules, *choice.seeds]
         fitting = None
     else:
         inducing, fitting = preset(config), fit_preset(config)
-    grammar = _induce(examples, inducing, seeds=rules, output_cfg=output_cfg, threads=threads).grammar
+    grammar = _induce(examples, inducing, seeds=rules, output_cfg=output_cfg, engine=engine).grammar
     fitting = fitting or choose_fit(len(grammar), len(examples))[0]
     drawing = sampling or (choose_sampling(len(grammar)) if config == "auto" else sample_preset(config))
-    model = _fit(grammar, examples, fitting, output_cfg=output_cfg, threads=threads).model
+    model = _fit(grammar, examples, fitting, output_cfg=output_cfg, engine=engine).model
     synthetic: list[Example] = []
     if grammar.max_arity:
         sampler = Sampler(grammar, drawing, model=model, output_cfg=output_cfg, train=examples)
-        synthetic = [sample.example for sample in sampler.stream(number, threads)]
-    held_out = check_held_out(examples, inducing, fitting, seeds=rules, output_cfg=output_cfg, threads=threads)
+        synthetic = [sample.example for sample in sampler.stream(number, engine)]
+    held_out = check_held_out(examples, inducing, fitting, seeds=rules, output_cfg=output_cfg, engine=engine)
     warnings_ = warn(grammar, held_out, number, len(synthetic))
     return Augmented(list(examples), synthetic, grammar, model, tuple(warnings_))

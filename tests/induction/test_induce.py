@@ -10,6 +10,7 @@ import csl
 from csl.data import Example
 from csl.datasets import cogs, geoquery, scan
 from csl.datasets.task import Task
+from csl.engine.threads import Threads
 from csl.errors import InputError
 from csl.grammar import Grammar, Rule, parse_grammar
 from csl.grammar.output_cfg import OutputCfg
@@ -111,14 +112,18 @@ def test_threads_and_order_do_not_matter(commands: list[Example]) -> None:
     config = InductionConfig(partitions=3)
     once = text(induce(commands, config))
     for threads in (1, 2, 3):
-        assert text(induce(commands, config, threads=threads)) == once
+        assert text(induce(commands, config, engine=Threads(threads))) == once
     assert text(induce(commands[::-1], config)) == once
 
 
 def test_threads_do_not_matter_with_seeds_and_an_output_cfg(shared_data: Path) -> None:
     task = geoquery.prepare(shared_data / "geoquery", "length")
     results = {
-        text(induce(task.train, PRESETS["geoquery"], seeds=task.seeds, output_cfg=task.output_cfg, threads=threads))
+        text(
+            induce(
+                task.train, PRESETS["geoquery"], seeds=task.seeds, output_cfg=task.output_cfg, engine=Threads(threads)
+            )
+        )
         for threads in (1, 2, 3)
     }
     assert len(results) == 1

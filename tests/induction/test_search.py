@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from csl.data import Example
 from csl.datasets import geoquery, scan
+from csl.engine.threads import Threads
 from csl.grammar import Grammar, Rule, compose, parse_grammar
 from csl.grammar.store import RuleStore
 from csl.grammar.vocabulary import Vocabulary
@@ -19,7 +20,6 @@ from csl.induction.config import PRESETS, InductionConfig
 from csl.induction.objective import UNIT, Objective
 from csl.induction.search import Search
 from csl.kernels.store import rule_hashes
-from csl.kernels.threads import Threads
 from csl.parsing.deriver import Deriver
 
 from ..kernels import twins

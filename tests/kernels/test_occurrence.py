@@ -8,11 +8,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from csl.data import Example
+from csl.engine.threads import Threads
 from csl.grammar import Rule, parse_rule
 from csl.induction.config import InductionConfig
 from csl.induction.objective import UNIT, Objective
 from csl.kernels.occurrence import count_pairs, count_sides, occurs, postings
-from csl.kernels.threads import Threads
 
 from . import twins
 from .twins import Encoded, random_rules

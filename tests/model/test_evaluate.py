@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from csl.data import Example
+from csl.engine.threads import Threads
 from csl.grammar import parse_grammar
 from csl.grammar.output_cfg import OutputCfg
 from csl.model.config import PRESETS, FitConfig, choose
@@ -70,7 +71,7 @@ def test_nothing_to_measure(examples: list[Example]) -> None:
 
 
 def test_threads_do_not_change_scores() -> None:
-    assert evaluate(toy(), EXAMPLES * 30, threads=3) == evaluate(toy(), EXAMPLES * 30)
+    assert evaluate(toy(), EXAMPLES * 30, engine=Threads(3)) == evaluate(toy(), EXAMPLES * 30)
 
 
 def test_the_choice_of_options_grows_with_grammar_and_data() -> None:

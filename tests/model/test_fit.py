@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from csl.data import Example
+from csl.engine.threads import Threads
 from csl.errors import InputError
 from csl.grammar import Rule, parse_grammar
 from csl.model.config import FitConfig, preset
@@ -102,7 +103,7 @@ def test_threads_and_another_run_give_the_same_parameters(config: FitConfig) -> 
     examples = [Example.of(f"{'walk and ' * (k % 7)}jump", f"{'W ' * (k % 7)}J") for k in range(40)]
     once = fit(GRAMMAR, examples, config)
     for threads in (1, 2, 3):
-        again = fit(GRAMMAR, examples, config, threads=threads)
+        again = fit(GRAMMAR, examples, config, engine=Threads(threads))
         assert same(again, once)
         assert (again.log_prob, again.steps) == (once.log_prob, once.steps)
 

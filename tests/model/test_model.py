@@ -8,6 +8,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from csl.data import Example
+from csl.engine.threads import Threads
 from csl.grammar import Grammar, Rule, parse_grammar
 from csl.grammar.output_cfg import OutputCfg
 from csl.model.model import Model
@@ -143,7 +144,7 @@ def test_threads_and_batches_do_not_change_parses(cfg: OutputCfg | None) -> None
     expected = [model.parse(source) for source in sources]
     assert expected[17] is None
     assert model.parse_all(sources) == expected
-    assert toy(cfg).parse_all(sources, threads=3) == expected
+    assert toy(cfg).parse_all(sources, engine=Threads(3)) == expected
 
 
 def test_the_best_output_may_be_invalid_and_then_the_best_valid_one_is_given() -> None:

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from csl.data import Example
 from csl.datasets.scan import commands, interpret
+from csl.engine.threads import Threads
 from csl.grammar import Grammar, Rule, parse_grammar
 from csl.kernels import source_chart
 from csl.parsing.derivation import MAX_OUTPUT, Derivation
@@ -133,8 +134,8 @@ def test_the_grammar_of_scan_derives_all_of_scan() -> None:
     pairs = [Example(command, interpret(command) or ()) for command in commands()]
     assert len(deriver.rules) == 20
     assert len(pairs) == 20_910
-    assert deriver.derivable(pairs, threads=2).all()
-    assert deriver.covered([pair.source for pair in pairs], threads=2).all()
+    assert deriver.derivable(pairs, engine=Threads(2)).all()
+    assert deriver.covered([pair.source for pair in pairs], engine=Threads(2)).all()
     wrong = [Example(pair.source, pair.target[:-1]) for pair in pairs if len(pair.target) > 1]
     assert not deriver.derivable(wrong).any()
 
@@ -169,8 +170,8 @@ def test_threads_do_not_change_the_answer() -> None:
     pairs = [Example(("a",) * (k % 4 + 1), ("A",) * (k % 3 + 1)) for k in range(50)]
     sources = [("a",) * (k % 3) + ("b",) * (k % 2) + ("a",) for k in range(50)]
     for threads in (2, 3):
-        assert deriver.derivable(pairs, threads).tolist() == deriver.derivable(pairs).tolist()
-        assert deriver.covered(sources, threads).tolist() == deriver.covered(sources).tolist()
+        assert deriver.derivable(pairs, Threads(threads)).tolist() == deriver.derivable(pairs).tolist()
+        assert deriver.covered(sources, Threads(threads)).tolist() == deriver.covered(sources).tolist()
 
 
 def test_an_empty_grammar_covers_nothing() -> None:

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from csl.data import Example
+from csl.engine.threads import Threads
 from csl.errors import InputError
 from csl.grammar import Grammar, parse_grammar
 from csl.grammar.output_cfg import OutputCfg
 from csl.kernels.cfg_chart import accepted
 from csl.kernels.sample import context_counts
-from csl.kernels.threads import Threads
 from csl.model.model import Model, context_starts
 from csl.parsing.deriver import Deriver
 from csl.sampling import sampler as sampler_module
@@ -54,7 +54,7 @@ def pairs(samples: Sequence[Sample]) -> list[Example]:
 @pytest.mark.parametrize("unique", [False, True])
 def test_any_number_of_threads_gives_the_same_stream(strategy: str, unique: bool) -> None:
     count = 1500 if unique else 10_000
-    one, two, three = (list(sampler(strategy, unique=unique).stream(count, threads)) for threads in (1, 2, 3))
+    one, two, three = (list(sampler(strategy, unique=unique).stream(count, Threads(threads))) for threads in (1, 2, 3))
     assert one == two == three
     assert len(one) == count
 
@@ -116,7 +116,7 @@ def test_no_side_is_longer_than_allowed(most: int) -> None:
 @pytest.mark.parametrize("threads", [1, 2])
 def test_a_finite_grammar_is_exhausted(strategy: str, threads: int) -> None:
     some = sampler(strategy, min_depth=1, max_depth=2, unique=True)
-    found = pairs(list(some.stream(1000, threads)))
+    found = pairs(list(some.stream(1000, Threads(threads))))
     assert some.exhausted
     assert len(found) == len(set(found))
     assert set(found) == {tree.example for tree in derivations(GRAMMAR, 2)}
@@ -340,5 +340,5 @@ def sampler_with(model: Model) -> Sampler:
 
 @pytest.mark.parametrize("depths", ["model", "even"])
 def test_a_balanced_stream_does_not_depend_on_threads(depths: str) -> None:
-    one, three = (list(sampler(depths=depths, balance=3).stream(6000, threads)) for threads in (1, 3))
+    one, three = (list(sampler(depths=depths, balance=3).stream(6000, Threads(threads))) for threads in (1, 3))
     assert one == three

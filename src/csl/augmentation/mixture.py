@@ -12,6 +12,8 @@ import numpy as np
 
 from csl.data import Example
 from csl.data.score import Score
+from csl.engine.engine import Engine
+from csl.engine.threads import ONE_THREAD
 from csl.errors import CslError
 from csl.grammar import Grammar, Rule
 from csl.grammar.output_cfg import OutputCfg
@@ -81,7 +83,7 @@ def check_held_out(
     *,
     seeds: Sequence[Rule] = (),
     output_cfg: OutputCfg | None = None,
-    threads: int = 1,
+    engine: Engine = ONE_THREAD,
 ) -> Score:
     """Learn from nine tenths of the distinct examples, parse the last tenth."""
     distinct = list(dict.fromkeys(examples))
@@ -90,9 +92,9 @@ def check_held_out(
     train = [distinct[i] for i in np.sort(np.setdiff1d(order, order[::HELD_OUT]))]
     if not train:
         return Score(len(test), 0, 0)
-    grammar = induce(train, induction, seeds=seeds, output_cfg=output_cfg, threads=threads).grammar
+    grammar = induce(train, induction, seeds=seeds, output_cfg=output_cfg, engine=engine).grammar
     quick = fitting.model_copy(update={"optimizer": "em", "steps": min(50, fitting.steps)})
-    return evaluate(fit(grammar, train, quick, output_cfg=output_cfg, threads=threads).model, test, threads).score
+    return evaluate(fit(grammar, train, quick, output_cfg=output_cfg, engine=engine).model, test, engine).score
 
 
 def warn(grammar: Grammar, held_out: Score, asked: int, drawn: int) -> list[str]:

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from csl.cli.console import LiveLine, new_console
+from csl.cli.engine import AddressOption, EngineOption, ThreadsOption, engine_of
 
 SHOWN = 10  # new pairs shown at the end
 
@@ -26,7 +27,9 @@ def augment(
     new: Annotated[bool, typer.Option("--new", help="No synthetic pair that is in TRAIN.")] = False,
     weights: Annotated[bool, typer.Option("--weights", help="Write each pair once, with a weight.")] = False,
     seed: Annotated[int, typer.Option(min=0, help="Of fitting and sampling.")] = 0,
-    threads: Annotated[int, typer.Option(min=1, help="Threads; the result is the same for any number.")] = 1,
+    threads: ThreadsOption = 1,
+    engine: EngineOption = "threads",
+    address: AddressOption = None,
     resume: Annotated[bool, typer.Option(help="Go on with what the folder holds of this run.")] = True,
     input_field: Annotated[str, typer.Option(help="JSON lines: the field with the input.")] = "input",
     output_field: Annotated[str, typer.Option(help="JSON lines: the field with the output.")] = "output",
@@ -66,9 +69,10 @@ def augment(
         for reason in choice.reasons:
             console.print(f"auto: {reason}", style="dim")
     plan = Plan(inducing, number, weights, preset, seed, drawing)
-    with LiveLine(console, "working …", "stopped; the same command goes on with what is done") as live:
+    stopped = "stopped; the same command goes on with what is done"
+    with LiveLine(console, "working …", stopped) as live, engine_of(threads, engine, address) as opened:
         warnings = augment_into(
-            out, examples, plan, seeds=list(dict.fromkeys(rules)), output_cfg=cfg, threads=threads, resume=resume,
+            out, examples, plan, seeds=list(dict.fromkeys(rules)), output_cfg=cfg, engine=opened, resume=resume,
             about={"train": str(train), "examples": len(examples)}, say=console.print, progress=live.update,
         )  # fmt: skip
     known, shown = set(examples), 0

@@ -8,6 +8,7 @@ import typer
 from rich.table import Table
 
 from csl.cli.console import new_console
+from csl.cli.engine import AddressOption, EngineOption, ThreadsOption, engine_of
 
 if TYPE_CHECKING:
     from csl.data.score import Score
@@ -21,7 +22,9 @@ def evaluate(
         Path, typer.Argument(help="Examples: TSV or JSON lines, plain or .gz. TSV: column 3 is a category.")
     ],
     errors: Annotated[Path | None, typer.Option(help="Write wrong outputs here: input, right output, output.")] = None,
-    threads: Annotated[int, typer.Option(min=1, help="Threads; the result is the same for any number.")] = 1,
+    threads: ThreadsOption = 1,
+    engine: EngineOption = "threads",
+    address: AddressOption = None,
     device: Annotated[str, typer.Option(help="Of a seq2seq model: auto, cpu or cuda.")] = "auto",
     input_field: Annotated[str, typer.Option(help="JSON lines: the field with the input.")] = "input",
     output_field: Annotated[str, typer.Option(help="JSON lines: the field with the output.")] = "output",
@@ -43,7 +46,8 @@ def evaluate(
 
         model = load_model(what)
         examples = list(read_examples(test, **fields))  # type: ignore[arg-type]
-        found = measure(model, examples, threads)
+        with engine_of(threads, engine, address) as opened:
+            found = measure(model, examples, opened)
         outputs = found.outputs
         console.print(_table(found.groups, found.score))
         console.print(

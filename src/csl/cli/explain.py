@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from csl.cli.console import new_console
+from csl.cli.engine import AddressOption, EngineOption, ThreadsOption, engine_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,7 +32,9 @@ def coverage(
     missing: Annotated[
         Path | None, typer.Option(help="Write the examples that are not derivable to this .tsv or .jsonl file.")
     ] = None,
-    threads: Annotated[int, typer.Option(min=1, help="Threads; the result is the same for any number.")] = 1,
+    threads: ThreadsOption = 1,
+    engine: EngineOption = "threads",
+    address: AddressOption = None,
     input_field: Annotated[str, typer.Option(help="JSON lines: the field with the input.")] = "input",
     output_field: Annotated[str, typer.Option(help="JSON lines: the field with the output.")] = "output",
 ) -> None:
@@ -43,9 +46,9 @@ def coverage(
     deriver = _deriver(run)
     console = new_console()
     console.print(f"{len(deriver.rules):,} rules, {len(examples):,} examples")
-    with _working():
-        right = deriver.derivable(examples, threads)
-        covered = deriver.covered([example.source for example in examples], threads)
+    with _working(), engine_of(threads, engine, address) as opened:
+        right = deriver.derivable(examples, opened)
+        covered = deriver.covered([example.source for example in examples], opened)
     _print_shares(console, examples, right, covered)
     _print_unknown(console, deriver, examples, covered)
     if missing:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from csl.cli.console import LiveLine, new_console
+from csl.cli.engine import AddressOption, EngineOption, ThreadsOption, engine_of
 
 if TYPE_CHECKING:
     from csl.model.fit import Progress
@@ -27,7 +28,9 @@ def fit(
     settings: Annotated[
         list[str] | None, typer.Option("--set", help="An option as key=value; may be repeated.")
     ] = None,
-    threads: Annotated[int, typer.Option(min=1, help="Threads; the result is the same for any number.")] = 1,
+    threads: ThreadsOption = 1,
+    engine: EngineOption = "threads",
+    address: AddressOption = None,
     resume: Annotated[bool, typer.Option(help="Go on with a fit that was stopped, if it is the same.")] = True,
     input_field: Annotated[str, typer.Option(help="JSON lines: the field with the input.")] = "input",
     output_field: Annotated[str, typer.Option(help="JSON lines: the field with the output.")] = "output",
@@ -61,7 +64,8 @@ def fit(
         console.print(f"auto: {reason}", style="dim")
 
     building = "building the forests of the training pairs (the first run compiles for a while) …"
-    with LiveLine(console, building, "stopped; the same command goes on from the last report") as live:
+    stopped = "stopped; the same command goes on from the last report"
+    with LiveLine(console, building, stopped) as live, engine_of(threads, engine, address) as opened:
 
         def show(report: "Progress") -> None:
             line = f"step {report.step:,} of {report.steps:,}: mean log p(x, y) {report.train:.3f}"
@@ -69,7 +73,7 @@ def fit(
             live.update(line, line if report.step % PLAIN == 0 or report.dev is not None else "")
 
         fitted = fit_into(
-            run, examples, options, dev=held_out, unlabelled=[i for i in inputs if i], ratio=ratio, threads=threads,
+            run, examples, options, dev=held_out, unlabelled=[i for i in inputs if i], ratio=ratio, engine=opened,
             resume=resume, say=console.print, progress=show,
         )  # fmt: skip
     if not fitted:

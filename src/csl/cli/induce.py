@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from csl.cli.console import LiveLine, new_console
+from csl.cli.engine import AddressOption, EngineOption, ThreadsOption, engine_of
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -26,7 +27,9 @@ def induce(
     ] = None,
     seeds: Annotated[list[Path] | None, typer.Option(help="A file of seed rules; may be repeated.")] = None,
     output_cfg: Annotated[Path | None, typer.Option(help="A CFG of valid outputs.")] = None,
-    threads: Annotated[int, typer.Option(min=1, help="Threads; the result is the same for any number.")] = 1,
+    threads: ThreadsOption = 1,
+    engine: EngineOption = "threads",
+    address: AddressOption = None,
     resume: Annotated[bool, typer.Option(help="Go on with the run in the folder if it is the same.")] = True,
     input_field: Annotated[str, typer.Option(help="JSON lines: the field with the input.")] = "input",
     output_field: Annotated[str, typer.Option(help="JSON lines: the field with the output.")] = "output",
@@ -67,7 +70,8 @@ def induce(
             console.print(f"auto: {reason}", style="dim")
 
     starting = "starting (the first run compiles for a while) …"
-    with LiveLine(console, starting, "stopped; the same command goes on from the last step") as live:
+    stopped = "stopped; the same command goes on from the last step"
+    with LiveLine(console, starting, stopped) as live, engine_of(threads, engine, address) as opened:
         from csl.experiment.run import induce_into
 
         def show(step: "Step", seconds: float) -> None:
@@ -79,7 +83,7 @@ def induce(
             )
 
         induced = induce_into(
-            out, examples, options, seeds=list(dict.fromkeys(rules)), output_cfg=cfg, threads=threads, resume=resume,
+            out, examples, options, seeds=list(dict.fromkeys(rules)), output_cfg=cfg, engine=opened, resume=resume,
             about=about, say=console.print, progress=show,
         )  # fmt: skip
     if induced:

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from csl.cli.console import new_console
+from csl.cli.engine import AddressOption, EngineOption, ThreadsOption, engine_of
 
 if TYPE_CHECKING:
+    from csl.engine.engine import Engine
     from csl.model.model import Model
 
 
@@ -21,7 +23,9 @@ def parse(
     ] = None,
     k: Annotated[int, typer.Option("-k", min=1, help="Give so many outputs, the most probable first.")] = 1,
     scores: Annotated[bool, typer.Option(help="Give log p of the derivation and log p(output | input) too.")] = False,
-    threads: Annotated[int, typer.Option(min=1, help="Threads for a file of inputs.")] = 1,
+    threads: ThreadsOption = 1,
+    engine: EngineOption = "threads",
+    address: AddressOption = None,
 ) -> None:
     """Parse an input, a file of inputs (written as input<TAB>output), or what is typed at a prompt.
 
@@ -32,7 +36,8 @@ def parse(
 
     model = load_model(run)
     if text is not None and os.path.isfile(text):
-        _parse_file(model, Path(text), k, scores, threads)
+        with engine_of(threads, engine, address) as opened:
+            _parse_file(model, Path(text), k, scores, opened)
     elif text is not None:
         if not _parse_one(model, text, k, scores):
             raise typer.Exit(1)
@@ -65,11 +70,11 @@ def _given(model: "Model", source: list[str], target: tuple[str, ...]) -> float:
     return model.log_prob(source, target) - float(model.log_prob_inputs([source])[0])
 
 
-def _parse_file(model: "Model", path: Path, k: int, scores: bool, threads: int) -> None:
+def _parse_file(model: "Model", path: Path, k: int, scores: bool, engine: "Engine") -> None:
     from csl.data.files import read_inputs
 
     sources = [line.split() for line in read_inputs(path)]
-    parses = model.parse_all(sources, threads) if k == 1 else [None] * len(sources)
+    parses = model.parse_all(sources, engine) if k == 1 else [None] * len(sources)
     for source, best in zip(sources, parses, strict=True):
         found = model.parse_best(source, k) if k > 1 else [best] if best else []
         cells = [parse.text for parse in found] or [""]

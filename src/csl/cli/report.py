@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from csl.cli.console import new_console
+from csl.cli.engine import ThreadsOption
 
 
 def report(
@@ -18,7 +19,7 @@ def report(
         typer.Option("--unlabelled", "--unlabeled", help="Inputs, one a line, to choose from what to annotate next."),
     ] = None,
     out: Annotated[Path | None, typer.Option(help="The file to write; default: report.html in RUN.")] = None,
-    threads: Annotated[int, typer.Option(min=1, help="Threads; the result is the same for any number.")] = 1,
+    threads: ThreadsOption = 1,
 ) -> None:
     """Write a report of a run: one HTML file that needs no network and no server.
 
@@ -26,8 +27,9 @@ def report(
     training curves, accuracy, synthetic pairs beside their nearest training pairs, and which combinations of rules
     the training data never shows.
     """
+    from csl.engine.threads import Threads
     from csl.experiment.report.page import write_report
 
     file = out or run / "report.html"
-    write_report(run, file, test=test, unlabelled=unlabelled, threads=threads)
+    write_report(run, file, test=test, unlabelled=unlabelled, engine=Threads(threads))
     new_console().print(f"{file}: {file.stat().st_size / 1000:,.0f} kB")

@@ -8,6 +8,7 @@ import typer
 from rich.table import Table
 
 from csl.cli.console import LiveLine, new_console
+from csl.cli.engine import AddressOption, EngineOption, ThreadsOption, engine_of
 
 if TYPE_CHECKING:
     from csl.experiment.recipe import Recipe
@@ -23,7 +24,6 @@ Source = Annotated[
 ]
 Runs = Annotated[Path, typer.Option(help="The folder of all runs.")]
 Device = Annotated[str, typer.Option(help="Of training: auto, cpu or cuda.")]
-Threads = Annotated[int, typer.Option(min=1, help="Threads; the result is the same for any number.")]
 Resume = Annotated[bool, typer.Option(help="Take what is done from earlier runs.")]
 
 
@@ -40,7 +40,9 @@ def run(
     source: Source = None,
     runs: Runs = Path("runs"),
     device: Device = "auto",
-    threads: Threads = 1,
+    threads: ThreadsOption = 1,
+    engine: EngineOption = "threads",
+    address: AddressOption = None,
     resume: Resume = True,
 ) -> None:
     """Run the stages data, induce, fit, sample, train, evaluate and report of RECIPE.
@@ -61,7 +63,7 @@ def run(
     numbers = range(seeds) if seed is None else [seed]
     do_runs(
         read_recipe(recipe), [point], numbers, until, train,
-        runs=runs, source=source, device=device, threads=threads, dry=dry_run, anew=not resume,
+        runs=runs, source=source, device=device, workers=(threads, engine, address), dry=dry_run, anew=not resume,
     )  # fmt: skip
 
 
@@ -75,7 +77,7 @@ def do_runs(
     runs: Path,
     source: Path | None,
     device: str,
-    threads: int,
+    workers: tuple[int, str, str | None],
     dry: bool,
     anew: bool,
 ) -> None:
@@ -94,9 +96,10 @@ def do_runs(
     console, wanted = new_console(), wanted_stages(until, train)
     if "plain" in wanted and not dry:
         need_torch()
-    with LiveLine(console, "working …", "stopped; the same command goes on with what is done") as live:
+    stopped = "stopped; the same command goes on with what is done"
+    with LiveLine(console, "working …", stopped) as live, engine_of(*workers) as engine:
         pipeline = Pipeline(
-            runs, wanted, source, device, threads, dry=dry, anew=anew, say=console.print, progress=live.update
+            runs, wanted, source, device, engine, dry=dry, anew=anew, say=console.print, progress=live.update
         )
         rows = {}
         for point, changed in zip(points, recipes, strict=True):

@@ -1,12 +1,14 @@
 """`csl sample`: new pairs from the grammar of a run folder."""
 
 import time
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from csl.cli.console import LiveLine, new_console
+from csl.cli.engine import AddressOption, EngineOption, ThreadsOption, engine_of
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -38,7 +40,9 @@ def sample(
     train: Annotated[Path | None, typer.Option(help="What counts as known; default: what induced the grammar.")] = None,
     provenance: Annotated[bool, typer.Option("--provenance", help="Add derivation and parent examples.")] = False,
     shards: Annotated[int, typer.Option(min=1, help="Files to write.")] = 1,
-    threads: Annotated[int, typer.Option(min=1, help="Threads; the result is the same for any number.")] = 1,
+    threads: ThreadsOption = 1,
+    engine: EngineOption = "threads",
+    address: AddressOption = None,
     input_field: Annotated[str, typer.Option(help="JSON lines: the field with the input.")] = "input",
     output_field: Annotated[str, typer.Option(help="JSON lines: the field with the output.")] = "output",
 ) -> None:
@@ -47,6 +51,7 @@ def sample(
     With an output CFG in the run folder every output is valid. The same seed gives the same bytes.
     """
     from csl.data import read_examples
+    from csl.data.lock import alone
     from csl.data.options import changed, parse_setting, read_options
     from csl.errors import InputError
     from csl.experiment.fitting import load_model, read_run, training_file
@@ -78,9 +83,10 @@ def sample(
         _preview(console, sampler, preview)
         return
     path = out or run / "samples.tsv"
-    with LiveLine(console, "sampling …", "stopped; nothing was written") as live:
+    stopped = "stopped; nothing was written"
+    with LiveLine(console, "sampling …", stopped) as live, engine_of(threads, engine, address) as opened:
         written = write_samples(
-            path, sampler, number, shards=shards, threads=threads, provenance=provenance,
+            path, sampler, number, shards=shards, engine=opened, provenance=provenance,
             about={"run": str(run), "licence": source_licence(run)},
             progress=lambda n: live.update(f"{n:,} of {number:,} pairs"),
         )  # fmt: skip

@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from csl.cli.run import Device, DryRun, Resume, Runs, Settings, Source, Threads, Train, Until, do_runs
+from csl.cli.engine import AddressOption, EngineOption, ThreadsOption
+from csl.cli.run import Device, DryRun, Resume, Runs, Settings, Source, Train, Until, do_runs
 
 
 def sweep(
@@ -22,7 +23,9 @@ def sweep(
     source: Source = None,
     runs: Runs = Path("runs"),
     device: Device = "auto",
-    threads: Threads = 1,
+    threads: ThreadsOption = 1,
+    engine: EngineOption = "threads",
+    address: AddressOption = None,
     resume: Resume = True,
 ) -> None:
     """Run RECIPE for each value, and print a table of the figures, as mean ± deviation over seeds.
@@ -40,5 +43,5 @@ def sweep(
     found = [{**given, **point} for point in points(chosen.changed(given), over, wanted)]
     do_runs(
         chosen, found, range(seeds or (RUNS if over == SEEDS else 1)), until, train,
-        runs=runs, source=source, device=device, threads=threads, dry=dry_run, anew=not resume,
+        runs=runs, source=source, device=device, workers=(threads, engine, address), dry=dry_run, anew=not resume,
     )  # fmt: skip

@@ -6,7 +6,6 @@ in equal proportions (or, as weights, each once with a weight); augmented.card.j
 
 import hashlib
 import importlib.util
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,8 +14,11 @@ from typing import Any
 from csl import __version__
 from csl.augmentation.mixture import Mixture, check_held_out, warn
 from csl.data import Example, read_examples, write_examples
-from csl.data.files import read_lines, write_json
+from csl.data.files import hash_file, read_json, write_json
+from csl.data.lock import alone
 from csl.data.options import changed
+from csl.engine.engine import Engine
+from csl.engine.threads import ONE_THREAD
 from csl.errors import InputError
 from csl.experiment.fitting import fit_into, load_model, read_run
 from csl.experiment.run import fingerprint, induce_into
@@ -33,6 +35,7 @@ from csl.sampling.config import SampleConfig
 from csl.sampling.sampler import Sampler
 
 Say = Callable[[str], None]
+FILES = ("samples.tsv", "augmented.tsv")
 CARD = "augmented.card.json"  # written last: a folder with it is finished
 
 
@@ -63,7 +66,7 @@ def augment_into(
     *,
     seeds: Sequence[Rule] = (),
     output_cfg: OutputCfg | None = None,
-    threads: int = 1,
+    engine: Engine = ONE_THREAD,
     resume: bool = True,
     about: dict[str, object] | None = None,
     say: Say = lambda _: None,
@@ -75,12 +78,29 @@ def augment_into(
     unless `resume` is off; a folder that holds the grammar of other examples or options is refused.
     """
     mark = hashlib.sha256(f"{fingerprint(examples, plan.induction, seeds, output_cfg)} {plan}".encode()).hexdigest()
-    if resume and (card := _finished_card(folder, mark)):
-        say(f"{folder} holds this augmented set already; --no-resume makes it anew")
-        return list(card["warnings"])
+    with alone(folder):
+        if resume and (card := _finished_card(folder, mark, say)):
+            say(f"{folder} holds this augmented set already; --no-resume makes it anew")
+            return list(card["warnings"])
+        return _augment(folder, examples, plan, mark, seeds, output_cfg, engine, resume, about, say, progress)
+
+
+def _augment(
+    folder: Path,
+    examples: Sequence[Example],
+    plan: Plan,
+    mark: str,
+    seeds: Sequence[Rule],
+    output_cfg: OutputCfg | None,
+    engine: Engine,
+    resume: bool,
+    about: dict[str, object] | None,
+    say: Say,
+    progress: Say,
+) -> list[str]:
     progress("inducing a grammar (a first run compiles for a while) …")
     induce_into(
-        folder, examples, plan.induction, seeds=seeds, output_cfg=output_cfg, threads=threads, resume=resume,
+        folder, examples, plan.induction, seeds=seeds, output_cfg=output_cfg, engine=engine, resume=resume,
         about=about,
         progress=lambda step, _: progress(f"inducing: {step.rules:,} rules, objective {step.objective:,.0f}"),
     )  # fmt: skip
@@ -91,20 +111,18 @@ def augment_into(
         say("torch is not installed: fitting by expectation-maximisation instead of Adam")
         fit_options = changed(fit_options, {"optimizer": "em"})
     open_rules = sum(rule.arity > 0 for rule in grammar)
-    derivable = Deriver(grammar, fit_options.max_units).derivable(examples, threads).mean()
+    derivable = Deriver(grammar, fit_options.max_units).derivable(examples, engine).mean()
     say(f"grammar: {len(grammar):,} rules, {open_rules:,} with nonterminals, derive {derivable:.1%} of the examples")
 
     progress("learning from nine tenths of the examples, to check on the rest …")
-    held_out = check_held_out(
-        examples, plan.induction, fit_options, seeds=seeds, output_cfg=output_cfg, threads=threads
-    )
+    held_out = check_held_out(examples, plan.induction, fit_options, seeds=seeds, output_cfg=output_cfg, engine=engine)
     say(
         f"check: learnt from the others, {held_out.covered:,} of {held_out.examples:,} held-out inputs are covered and "
         f"{held_out.precision:.1%} of those right"
     )
-    model = _fit(folder, examples, fit_options, threads, resume, say, progress)
+    model = _fit(folder, examples, fit_options, engine, resume, say, progress)
     path, licence = folder / "samples.tsv", source_licence(folder)
-    drawn, problem = _sample(path, grammar, model, draw_options, plan.number, examples, threads, licence, progress)
+    drawn, problem = _sample(path, grammar, model, draw_options, plan.number, examples, engine, licence, progress)
     known = set(examples)
     synthetic = list(read_examples(path)) if drawn else []
     fresh = sum(example not in known for example in synthetic)
@@ -121,7 +139,7 @@ def augment_into(
             "lines": lines, "columns": ["input", "output", *columns], "warnings": warnings, "rules": len(grammar),
             "held_out": {"examples": held_out.examples, "covered": held_out.covered, "right": held_out.right},
             "fit": fit_options.model_dump(), "sampling": in_json(draw_options), "config_hash": mark,
-            "licence": licence,
+            "licence": licence, "sha256": {name: hash_file(folder / name) for name in FILES},
         },
     )  # fmt: skip
     original, copied = mixture.copies
@@ -129,13 +147,19 @@ def augment_into(
     return warnings
 
 
-def _finished_card(folder: Path, mark: str) -> dict[str, Any] | None:
+def _finished_card(folder: Path, mark: str, say: Say) -> dict[str, Any] | None:
     """Read the data card of a folder, if it is finished and of the run with this mark."""
-    if not all((folder / name).exists() for name in (CARD, "augmented.tsv", "samples.tsv")):
+    if not all((folder / name).exists() for name in (CARD, *FILES)):
         return None
     try:
-        card = json.loads("\n".join(line for _, line in read_lines(folder / CARD)))
-        return card if card["config_hash"] == mark else None
+        card: dict[str, Any] = read_json(folder / CARD)
+        if card["config_hash"] != mark:
+            return None
+        for name in FILES:
+            if hash_file(folder / name) != card["sha256"][name]:
+                say(f"{folder / name}: damaged file; it is made anew")
+                return None
+        return card
     except (ValueError, KeyError, TypeError) as error:
         raise InputError("not a data card; remove it", folder / CARD) from error
 
@@ -144,13 +168,13 @@ def _fit(
     folder: Path,
     examples: Sequence[Example],
     config: FitConfig,
-    threads: int,
+    engine: Engine,
     resume: bool,
     say: Say,
     progress: Say,
 ) -> Model:
     fitted = fit_into(
-        folder, examples, config, threads=threads, resume=resume,
+        folder, examples, config, engine=engine, resume=resume,
         progress=lambda report: progress(f"fitting: step {report.step:,}, mean log p(x, y) {report.train:.3f}"),
     )  # fmt: skip
     if not fitted:
@@ -167,7 +191,7 @@ def _sample(
     config: SampleConfig,
     number: int,
     examples: Sequence[Example],
-    threads: int,
+    engine: Engine,
     licence: str | None,
     progress: Say,
 ) -> tuple[int, list[str]]:
@@ -177,6 +201,6 @@ def _sample(
     except InputError as error:  # no rule has nonterminals, or none leads to a valid output
         return write_examples(path, []), [f"nothing to sample, augmented.tsv has only the original pairs: {error}"]
     return write_samples(
-        path, sampler, number, threads=threads, about={"licence": licence},
+        path, sampler, number, engine=engine, about={"licence": licence},
         progress=lambda n: progress(f"sampling: {n:,} of {number:,} pairs"),
     ), []  # fmt: skip

@@ -8,7 +8,9 @@ from pathlib import Path
 
 from csl import __version__
 from csl.data import Example, write_examples
-from csl.data.files import read_lines, write_json
+from csl.data.files import hash_file, read_lines, write_json
+from csl.engine.engine import Engine
+from csl.engine.threads import ONE_THREAD
 from csl.errors import InputError
 from csl.experiment.fitting import training_file
 from csl.sampling.config import SampleConfig
@@ -23,7 +25,7 @@ def write_samples(
     count: int,
     *,
     shards: int = 1,
-    threads: int = 1,
+    engine: Engine = ONE_THREAD,
     provenance: bool = False,
     about: dict[str, object] | None = None,
     progress: Callable[[int], None] = lambda _: None,
@@ -33,7 +35,7 @@ def write_samples(
     With `provenance` each pair has two more columns: the numbers of the rules of its derivation (lines of the grammar)
     and, for each of these, of the first training example that uses it (0: none).
     """
-    stream = sampler.stream(count, threads)
+    stream = sampler.stream(count, engine)
     parents = sampler.parents() if provenance else {}
     written = 0
 
@@ -60,6 +62,7 @@ def write_samples(
     card = {
         "csl": __version__, "asked": count, "written": written, "exhausted": sampler.exhausted, "files": sizes,
         "sampling": config, "config_hash": config_hash, "columns": ["input", "output", *columns],
+        "sha256": {file.name: hash_file(file) for file in files},
     }  # fmt: skip
     write_json(card_path(path), card | (about or {}))
     return written

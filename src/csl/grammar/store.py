@@ -5,6 +5,7 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 
+from csl.engine.engine import Growing
 from csl.grammar.symbols import Rule
 from csl.grammar.vocabulary import IntArray, OffsetArray, Vocabulary
 from csl.kernels.store import intern, sides, take, weights
@@ -24,14 +25,16 @@ class RuleStore:
         self._following = np.empty(64, np.int32)  # chains of rules with one hash
         self._keys = np.zeros(128, np.uint64)  # hash table of their first ones
         self._first = np.full(128, -1, np.int32)
+        self.growing = Growing(lambda: self.arrays)  # for engines
 
     def __len__(self) -> int:
         return self._count
 
     @property
     def arrays(self) -> EncodedRules:
-        """(values, begin, middle) for kernels; valid until rules are added."""
-        return self._values, self._begin[: self._count + 1], self._middle[: self._count]
+        """(values, begin, middle) for kernels; when rules are added, they grow at their ends."""
+        begin = self._begin[: self._count + 1]
+        return self._values[: begin[-1]], begin, self._middle[: self._count]
 
     def add(self, values: IntArray, begin: OffsetArray, middle: OffsetArray) -> IntArray:
         """Add encoded rules; return their ids."""

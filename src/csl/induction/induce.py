@@ -12,6 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from csl.data import Example
+from csl.engine.engine import Engine
+from csl.engine.threads import ONE_THREAD
 from csl.errors import InputError
 from csl.grammar import Grammar, Rule
 from csl.grammar.output_cfg import OutputCfg
@@ -19,8 +21,7 @@ from csl.grammar.store import RuleStore
 from csl.grammar.vocabulary import Vocabulary
 from csl.induction.config import InductionConfig
 from csl.induction.objective import UNIT, Objective
-from csl.induction.search import Filter, Search
-from csl.kernels.threads import Threads
+from csl.induction.search import Search
 
 
 @dataclass(frozen=True)
@@ -82,27 +83,27 @@ def induce(
     *,
     seeds: Iterable[Rule] = (),
     output_cfg: OutputCfg | None = None,
-    threads: int = 1,
+    engine: Engine = ONE_THREAD,
     progress: Callable[[Step], None] | None = None,
     checkpoint: Checkpoint | None = None,
 ) -> Induced:
     """Induce a grammar that derives every example.
 
     Seed rules are part of it from the start and stay. With an output CFG, only rules whose target it can derive, for
-    some categories in place of the nonterminals, are added. The result does not depend on the number of threads, nor
+    some categories in place of the nonterminals, are added. The result does not depend on the engine, nor
     on whether the search was interrupted and went on from a checkpoint.
     """
     _check(examples)
     weights = Counter(examples)
     ordered = sorted(weights, key=lambda e: (len(e.source_text), e.source_text, e.target_text))
-    vocabulary, store, pool = Vocabulary(), RuleStore(), Threads(threads)
+    vocabulary, store = Vocabulary(), RuleStore()
     values, offsets = vocabulary.encode_tokens(side for e in ordered for side in (e.source, e.target))
     ids = store.add(values, offsets[::2], offsets[1::2])
     seed_ids = store.add_rules(seeds, vocabulary)
-    allowed = _filter(output_cfg, vocabulary) if output_cfg else None
+    compiled = output_cfg.compiled(vocabulary) if output_cfg else None
     counts = np.array([1 if config.drop_duplicates else weights[e] for e in ordered], np.int64)
-    objective = Objective(store, ids, counts, len(vocabulary), config, pool)
-    search = Search(store, objective, seed_ids, config, pool, allowed)
+    objective = Objective(store, ids, counts, len(vocabulary), config, engine)
+    search = Search(store, objective, seed_ids, config, engine, compiled)
     state = checkpoint.load() if checkpoint else None
     if state:
         search.add(store.add(state.values, state.begin, state.middle), ids[:0], state.fresh)
@@ -140,13 +141,6 @@ def _check(examples: Sequence[Example]) -> None:
     for k, example in enumerate(examples, start=1):
         if not example.source or not example.target:
             raise InputError(f"example {k} has an empty side")
-
-
-def _filter(cfg: OutputCfg, vocabulary: Vocabulary) -> Filter:
-    from csl.kernels.cfg_chart import typable  # noqa: PLC0415 — compiled only when there is a CFG
-
-    compiled = cfg.compiled(vocabulary)
-    return lambda values, offsets: typable(compiled, values, offsets)
 
 
 def _result(search: Search, uses: dict[int, int], vocabulary: Vocabulary, size_before: float) -> Induced:

@@ -7,29 +7,30 @@ it is computed once a rule. Costs are kept as integers, in units of 2⁻²⁰: t
 import numpy as np
 import numpy.typing as npt
 
-from csl.grammar.store import RuleStore
+from csl.engine.engine import Engine, Kept
+from csl.grammar.store import EncodedRules, RuleStore
 from csl.induction.config import InductionConfig
 from csl.kernels.occurrence import Postings, count_pairs, count_sides, postings
-from csl.kernels.threads import Threads
 
 UNIT = 1 << 20
 SOURCE, TARGET = 0, 1
 
 Ids = npt.NDArray[np.int32]
 Costs = npt.NDArray[np.int64]
+Data = tuple[Ids, Costs, Postings, Postings]
+"""Examples, their weights, and where the symbols of each side occur in them."""
 
 
 class Objective:
     """Costs of the rules of a store with respect to examples: rules of it, each counting `weights` times."""
 
     def __init__(
-        self, store: RuleStore, examples: Ids, weights: Costs, symbols: int, config: InductionConfig, threads: Threads
+        self, store: RuleStore, examples: Ids, weights: Costs, symbols: int, config: InductionConfig, engine: Engine
     ) -> None:
-        self._store, self._config, self._threads = store, config, threads
+        self._store, self._config, self._engine = store, config, engine
         self._examples, self._weights = _sample(examples, weights, config)
-        self._postings: list[Postings] = [
-            postings(*store.arrays, self._examples, side, symbols) for side in (SOURCE, TARGET)
-        ]
+        data = [postings(*store.arrays, self._examples, side, symbols) for side in (SOURCE, TARGET)]
+        self._data: Kept[Data] = Kept((self._examples, self._weights, data[SOURCE], data[TARGET]))
         self._sides = [RuleStore(), RuleStore()]  # the distinct sources and targets met, indices erased
         self._counts = [np.empty(0, np.int64), np.empty(0, np.int64)]  # in how many examples each occurs
         self._size = np.empty(0, np.int64)
@@ -57,8 +58,7 @@ class Objective:
 
     def _penalties(self, rules: Ids) -> Costs:
         """−c_D(α, β) of each rule. What a sample does not show is no evidence against a rule."""
-        arrays, data = self._store.arrays, (self._examples, self._weights, *self._postings)
-        both = self._threads.map(lambda part: count_pairs(*arrays, part, *data), rules)
+        both = self._engine.map(_count_pairs, rules, self._store.growing, self._data)
         penalty = np.zeros(len(rules))
         for side, weight in ((SOURCE, self._config.k_beta), (TARGET, self._config.k_alpha)):
             if weight:
@@ -76,10 +76,20 @@ class Objective:
         if known < len(sides):
             representatives = np.empty(len(sides), np.int32)
             representatives[ids[::-1]] = rules[::-1]
-            arrays, data = self._store.arrays, (side, self._examples, self._weights, self._postings[side])
-            new = self._threads.map(lambda part: count_sides(*arrays, part, *data), representatives[known:])
+            new = self._engine.map(_count_sides, representatives[known:], self._store.growing, side, self._data)
             counts = self._counts[side] = np.concatenate([counts, new])
         return counts[ids]
+
+
+def _count_pairs(rules: Ids, arrays: EncodedRules, data: Data) -> Costs:
+    counts: Costs = count_pairs(*arrays, rules, *data)
+    return counts
+
+
+def _count_sides(rules: Ids, arrays: EncodedRules, side: int, data: Data) -> Costs:
+    examples, weights, *both = data
+    counts: Costs = count_sides(*arrays, rules, side, examples, weights, both[side])
+    return counts
 
 
 def _sample(examples: Ids, weights: Costs, config: InductionConfig) -> tuple[Ids, Costs]:

@@ -10,27 +10,29 @@ size alone does not rule it out. Nothing here depends on ids or on the order of 
 """
 
 import itertools
-from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from csl.grammar.store import RuleStore
+from csl.engine.engine import Engine, Kept
+from csl.grammar.store import EncodedRules, RuleStore
 from csl.induction.config import InductionConfig
 from csl.induction.objective import TARGET, Costs, Ids, Objective
+from csl.kernels.cfg_chart import CompiledCfg, typable
 from csl.kernels.derive import Trie, build_trie, derive_rules
 from csl.kernels.hashing import build_table
 from csl.kernels.prune import remove_derivable
 from csl.kernels.select import best_candidates, execute, group_costs
 from csl.kernels.store import max_arity, rule_hashes, sides, source_hashes, take
-from csl.kernels.threads import Threads
 from csl.kernels.unify import unify
 
-Filter = Callable[[Ids, npt.NDArray[np.int64]], npt.NDArray[np.bool_]]
-"""Says of each target (values, offsets) whether the output CFG allows it."""
 
-Chart = tuple[Ids, Costs, Costs, npt.NDArray[np.bool_], Trie, int]
-"""What the chart kernels take first: the store, who is alive, the trie of sources, the largest arity."""
+class Chart(NamedTuple):
+    """What the chart kernels take, beside the rules of the store: the trie of sources, the largest arity."""
+
+    trie: Kept[Trie]
+    arity: int
 
 
 class Search:
@@ -42,16 +44,11 @@ class Search:
         objective: Objective,
         seeds: Ids,
         config: InductionConfig,
-        threads: Threads,
-        allowed: Filter | None = None,
+        engine: Engine,
+        output_cfg: CompiledCfg | None = None,
     ) -> None:
-        self.store, self.objective, self.config, self._threads, self._allowed = (
-            store,
-            objective,
-            config,
-            threads,
-            allowed,
-        )
+        self.store, self.objective, self.config, self._engine = store, objective, config, engine
+        self._output_cfg = Kept(output_cfg) if output_cfg else None
         self.examples = np.empty(0, np.int32)
         self.candidates = 0  # in the last step
         self._alive, self._seed = np.zeros(0, np.bool_), np.zeros(0, np.bool_)
@@ -150,11 +147,8 @@ class Search:
                 setattr(self, name, np.concatenate([getattr(self, name), np.zeros(more, np.bool_)]))
             new = np.arange(len(self.store) - more, len(self.store), dtype=np.int32)
             self._hashes = np.concatenate([self._hashes, source_hashes(*self.store.arrays, new[0])])
-            self._valid[new] = self._threads.map(self._are_valid, new) if self._allowed else True
-
-    def _are_valid(self, rules: Ids) -> npt.NDArray[np.bool_]:
-        assert self._allowed is not None
-        return self._allowed(*sides(*self.store.arrays, rules, TARGET))
+            cfg = self._output_cfg
+            self._valid[new] = self._engine.map(_are_valid, new, self.store.growing, cfg) if cfg else True
 
     def _removable(self) -> Ids:
         return np.flatnonzero(self._alive & ~self._seed).astype(np.int32)
@@ -164,14 +158,13 @@ class Search:
 
     def _chart(self) -> Chart:
         arrays, rules = self.store.arrays, self.rules
-        return *arrays, self._alive, build_trie(*arrays, rules), max(1, max_arity(*arrays, rules))
+        return Chart(Kept(build_trie(*arrays, rules)), max(1, max_arity(*arrays, rules)))
 
     def _derive(self, chart: Chart, queries: Ids, banned: Ids) -> tuple[Ids, Costs]:
         """Derive rules, each without the one in `banned`; return the rules used, end to end, and their offsets."""
-        found = self._threads.chunks(
-            lambda part: derive_rules(*chart, self.config.max_units, queries[part], banned[part]),
-            np.arange(len(queries)),
-        )
+        options = (chart.arity, self.config.max_units)
+        both = np.stack([queries, banned], axis=1)
+        found = self._engine.chunks(_derive, both, self.store.growing, self._alive, chart.trie, *options)
         lengths = np.concatenate([np.diff(offsets) for _, offsets in found])
         return np.concatenate([rules for rules, _ in found]), np.concatenate([[0], np.cumsum(lengths)])
 
@@ -182,7 +175,10 @@ class Search:
         perhaps = np.flatnonzero(
             np.diff(offsets)
         )  # the grammar only shrinks: what it does not derive now it never will
-        remove_derivable(*chart, self.config.max_units, order[perhaps], *take(hints, offsets, perhaps))
+        remove_derivable(
+            *self.store.arrays, self._alive, chart.trie.value, chart.arity, self.config.max_units,
+            order[perhaps], *take(hints, offsets, perhaps),
+        )  # fmt: skip
 
     def _find_pairs(self) -> None:
         """Bring `_pairs` up to date: drop those of removed rules, find those with new ones."""
@@ -198,9 +194,9 @@ class Search:
 
     def _unify(self, rules: Ids, partners: Ids) -> Ids:
         """Find all (r_c, g, r_add) with r_c in `rules`, not a seed, and g in `partners`."""
-        arrays, table, config = self.store.arrays, build_table(self._hashes, partners), self.config
+        table, config = build_table(self._hashes, partners), self.config
         options = (config.max_nonterminals, config.repeated_target, config.lone_target)
-        found = self._threads.chunks(lambda part: unify(*arrays, *table, part, *options), rules[~self._seed[rules]])
+        found = self._engine.chunks(_unify, rules[~self._seed[rules]], self.store.growing, table, options)
         return np.concatenate([np.stack([r, g, self.store.add(*candidates)], axis=1) for r, g, *candidates in found])
 
     def _act(self) -> int:
@@ -247,3 +243,26 @@ class Search:
         rest = removed[~made_up[removed]]
         _, offsets = self._derive(self._chart(), rest, np.full(len(rest), -1, np.int32))
         self._alive[rest[np.diff(offsets) == 0]] = True
+
+
+def _are_valid(rules: Ids, arrays: EncodedRules, output_cfg: CompiledCfg) -> npt.NDArray[np.bool_]:
+    """Tell whether the output CFG allows the targets of rules."""
+    valid: npt.NDArray[np.bool_] = typable(output_cfg, *sides(*arrays, rules, TARGET))
+    return valid
+
+
+def _derive(
+    queries: Ids, arrays: EncodedRules, alive: npt.NDArray[np.bool_], trie: Trie, arity: int, max_units: int
+) -> tuple[Ids, Costs]:
+    """Derive rules (first column), each without another (second column), by those that are alive."""
+    rules, banned = queries[:, 0].copy(), queries[:, 1].copy()
+    derived: tuple[Ids, Costs] = derive_rules(*arrays, alive, trie, arity, max_units, rules, banned)
+    return derived
+
+
+def _unify(
+    rules: Ids, arrays: EncodedRules, table: tuple[Any, ...], options: tuple[int, bool, bool]
+) -> tuple[Any, ...]:
+    """Find the candidates of rules with partners in a table."""
+    found: tuple[Any, ...] = unify(*arrays, *table, rules, *options)
+    return found

@@ -1,20 +1,22 @@
 """Training pairs as forests, and the sums over them that fitting needs.
 
-Sums are taken over a fixed number of parts, so that they do not depend on the number of threads.
+Forests are built by any engine. Sums are taken by the threads of this machine: a step is too short to be sent. They are
+taken over a fixed number of parts, so that they do not depend on the number of threads.
 """
 
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from csl.data import Example
+from csl.engine.engine import Engine
 from csl.grammar import Grammar
 from csl.kernels.inside import expectations, log_inside
 from csl.kernels.source_chart import COVERED, Forests
-from csl.kernels.threads import Threads
 from csl.model.model import LIMIT, FloatArray, context_starts, softmax
 from csl.parsing.deriver import Deriver
 
@@ -29,17 +31,14 @@ class ForestData:
     copies: FloatArray
     contexts: npt.NDArray[np.int64]
     left_out: tuple[Example, ...]  # pairs that the grammar does not derive
-    threads: Threads
+    engine: Engine
 
     def expectations(
         self, places: npt.NDArray[np.int64], copies: FloatArray, context: FloatArray, rule: FloatArray
     ) -> tuple[float, FloatArray, FloatArray]:
         """Sum log p(x, y) over pairs, each `copies` times; return the sum and its gradients by both probabilities."""
-        parts = self.threads.chunks(
-            lambda part: expectations(self.forests, places[part], copies[part], context, rule, self.contexts),
-            np.arange(len(places)),
-            parts=PARTS,
-        )
+        state = (self.forests, places, copies, context, rule, self.contexts)
+        parts = self.engine.local.chunks(_expectations, np.arange(len(places)), *state, parts=PARTS)
         return sum(p[0] for p in parts), sum(p[1] for p in parts), sum(p[2] for p in parts)
 
     def mean(self, theta_context: FloatArray, theta_rule: FloatArray) -> float:
@@ -49,15 +48,26 @@ class ForestData:
         return float(values @ self.copies / self.copies.sum())
 
 
-def build(grammar: Grammar, examples: Sequence[Example], max_units: int, threads: Threads) -> ForestData:
+def _expectations(
+    part: npt.NDArray[np.int64],
+    forests: Forests,
+    places: npt.NDArray[np.int64],
+    copies: FloatArray,
+    *probabilities: npt.NDArray[Any],
+) -> tuple[float, FloatArray, FloatArray]:
+    sums: tuple[float, FloatArray, FloatArray] = expectations(forests, places[part], copies[part], *probabilities)
+    return sums
+
+
+def build(grammar: Grammar, examples: Sequence[Example], max_units: int, engine: Engine) -> ForestData:
     """Build the forests of the distinct pairs."""
     counts = Counter(examples)
     distinct = list(counts)
-    forests = Deriver(grammar, max_units).pair_forests(distinct, LIMIT)
+    forests = Deriver(grammar, max_units).pair_forests(distinct, LIMIT, engine)
     places = np.flatnonzero(forests.status == COVERED)
     # a pair without derivations has no vertices: leaving it out moves nothing
     vertices = np.concatenate([forests.vertices[places], forests.vertices[-1:]])
     kept = forests._replace(status=forests.status[places], vertices=vertices)
     copies = np.array([counts[distinct[k]] for k in places], np.float64)
     left_out = tuple(distinct[k] for k in np.flatnonzero(forests.status != COVERED))
-    return ForestData(kept, copies, context_starts(grammar), left_out, threads)
+    return ForestData(kept, copies, context_starts(grammar), left_out, engine)

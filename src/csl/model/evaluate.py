@@ -7,6 +7,8 @@ import numpy as np
 
 from csl.data import Example
 from csl.data.score import Score, score
+from csl.engine.engine import Engine
+from csl.engine.threads import ONE_THREAD
 from csl.model.model import Model
 
 
@@ -22,14 +24,14 @@ class Evaluation:
     log_p_y_given_x: float
 
 
-def evaluate(model: Model, examples: Sequence[Example], threads: int = 1) -> Evaluation:
+def evaluate(model: Model, examples: Sequence[Example], engine: Engine = ONE_THREAD) -> Evaluation:
     """Parse the inputs and compare with the outputs."""
-    parses = model.parse_all([example.source for example in examples], threads)
+    parses = model.parse_all([example.source for example in examples], engine)
     outputs = [parse.text if parse else "" for parse in parses]
-    joint = model.log_probs(examples)
+    joint = model.log_probs(examples, engine)
     derivable = np.isfinite(joint)
     inputs = [example.source for example, good in zip(examples, derivable, strict=True) if good]
-    given = joint[derivable] - model.log_prob_inputs(inputs)
+    given = joint[derivable] - model.log_prob_inputs(inputs, engine)
     return Evaluation(
         outputs,
         *score(examples, outputs),

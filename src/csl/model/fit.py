@@ -11,10 +11,11 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from csl.data import Example
+from csl.engine.engine import Engine
+from csl.engine.threads import ONE_THREAD
 from csl.errors import InputError
 from csl.grammar import Grammar
 from csl.grammar.output_cfg import OutputCfg
-from csl.kernels.threads import Threads
 from csl.model.config import FitConfig
 from csl.model.data import ForestData, build
 from csl.model.em import Em
@@ -67,7 +68,7 @@ def fit(
     *,
     dev: Sequence[Example] = (),
     output_cfg: OutputCfg | None = None,
-    threads: int = 1,
+    engine: Engine = ONE_THREAD,
     progress: Callable[[Progress], None] | None = None,
     checkpoint: FitCheckpoint | None = None,
 ) -> Fitted:
@@ -76,9 +77,8 @@ def fit(
     Pairs that the grammar does not derive are left out, and reported. With `dev` the parameters that are best there are
     kept, and with `config.patience` fitting stops when it no longer gains. The output CFG is for the model's parsing.
     """
-    pool = Threads(threads)
-    data = build(grammar, examples, config.max_units, pool)
-    held_out = build(grammar, dev, config.max_units, pool) if dev else None
+    data = build(grammar, examples, config.max_units, engine)
+    held_out = build(grammar, dev, config.max_units, engine) if dev else None
     return optimise(grammar, data, config, held_out, output_cfg, progress, checkpoint)
 
 
@@ -163,14 +163,18 @@ class _Best:
 
 
 def with_labels(
-    model: Model, examples: Sequence[Example], inputs: Sequence[Sequence[str]], ratio: float, threads: int = 1
+    model: Model,
+    examples: Sequence[Example],
+    inputs: Sequence[Sequence[str]],
+    ratio: float,
+    engine: Engine = ONE_THREAD,
 ) -> tuple[list[Example], int]:
     """Add inputs that the model labels itself (paper, appendix "Semi-Supervised Learning").
 
     Inputs that the grammar does not cover are discarded. The others are copied so that they are about `ratio` times as
     many as the examples. Returns examples to fit again, and how many inputs were labelled.
     """
-    parses = model.parse_all(inputs, threads)
+    parses = model.parse_all(inputs, engine)
     labelled = [Example(tuple(x), parse.target) for x, parse in zip(inputs, parses, strict=True) if parse]
     copies = max(1, round(ratio * len(examples) / max(1, len(labelled))))
     return [*examples, *labelled * copies], len(labelled)

@@ -16,12 +16,13 @@ import numpy as np
 import numpy.typing as npt
 
 from csl.data import Example
+from csl.engine.engine import Engine, Kept
+from csl.engine.threads import ONE_THREAD
 from csl.grammar import Grammar
 from csl.grammar.output_cfg import ROOT, OutputCfg
 from csl.kernels.inside import log_inside, viterbi
 from csl.kernels.intersection import Typings, with_types
 from csl.kernels.source_chart import Forests
-from csl.kernels.threads import Threads
 from csl.parsing.derivation import MAX_OUTPUT, Derivation
 from csl.parsing.deriver import Deriver
 from csl.parsing.forest import Application, Forest
@@ -100,6 +101,11 @@ class Model:
         offsets = np.concatenate([[0], np.cumsum([len(group) for group in rows], dtype=np.int64)])
         return Typings(offsets, table, number[ROOT.name], len(number))
 
+    @cached_property
+    def _kept(self) -> "Kept[Model]":
+        """The model for engines."""
+        return Kept(self)
+
     def _forests(self, sources: Sequence[Sequence[str]]) -> Forests:
         forests = self.deriver.forests(sources, LIMIT)
         return forests if self._typings is None else with_types(forests, self._typings)
@@ -110,25 +116,23 @@ class Model:
         """Give the output of the best derivation of an input; None if the grammar does not cover it."""
         return self.parse_all([_tokens(source)])[0]
 
-    def parse_all(self, sources: Sequence[Sequence[str]], threads: int = 1) -> list[Parse | None]:
+    def parse_all(self, sources: Sequence[Sequence[str]], engine: Engine = ONE_THREAD) -> list[Parse | None]:
         """Parse many inputs; an output of more than MAX_OUTPUT tokens counts as none."""
-        rules, typings = self.deriver.rules, self._typings  # computed before threads ask for it
+        _ = self.log_p, self._typings  # computed once, before workers ask for it
+        found = engine.chunks(_best, np.arange(len(sources)), self._kept, sources, least=CHUNK)
+        return [self._parse(*best) for part in found for best in part]
 
-        def some(part: npt.NDArray[np.int64]) -> list[Parse | None]:
-            parses: list[Parse | None] = []
-            for chunk in np.array_split(part, max(1, len(part) // CHUNK)):
-                scores, used, offsets = viterbi(self._forests([sources[i] for i in chunk]), self.log_p, self._contexts)
-                for k, score in enumerate(scores):
-                    if math.isinf(score):
-                        parses.append(None)
-                        continue
-                    derivation = Derivation.from_rules(rules[r] for r in used[offsets[k] : offsets[k + 1]])
-                    short = derivation.target_length <= MAX_OUTPUT
-                    parses.append(Parse(derivation.example.target, derivation, float(score)) if short else None)
-            return parses
+    def _parse(self, score: float, used: npt.NDArray[np.int32]) -> Parse | None:
+        if math.isinf(score):
+            return None
+        derivation = Derivation.from_rules(self.deriver.rules[r] for r in used)
+        short = derivation.target_length <= MAX_OUTPUT
+        return Parse(derivation.example.target, derivation, float(score)) if short else None
 
-        assert typings is self._typings
-        return [parse for part in Threads(threads).chunks(some, np.arange(len(sources))) for parse in part]
+    def best_derivations(self, sources: Sequence[Sequence[str]]) -> list[tuple[float, npt.NDArray[np.int32]]]:
+        """Give log p of the best derivation of each input, −inf if there is none, and its rules in preorder."""
+        scores, used, offsets = viterbi(self._forests(sources), self.log_p, self._contexts)
+        return [(float(score), used[offsets[k] : offsets[k + 1]]) for k, score in enumerate(scores)]
 
     def parse_best(self, source: str | Sequence[str], k: int) -> list[Parse]:
         """Give the k outputs whose best derivations are the most probable."""
@@ -160,17 +164,33 @@ class Model:
         """Log p(x, y), summed over all derivations of the pair; −inf if there is none."""
         return float(self.log_probs([Example(_tokens(source), _tokens(target))])[0])
 
-    def log_probs(self, examples: Sequence[Example]) -> FloatArray:
+    def log_probs(self, examples: Sequence[Example], engine: Engine = ONE_THREAD) -> FloatArray:
         """Log p(x, y) of many pairs."""
-        return self._log_inside(self.deriver.pair_forests(examples, LIMIT))
+        return engine.map(_log_probs, np.arange(len(examples)), self._kept, examples, least=CHUNK)
 
-    def log_prob_inputs(self, sources: Sequence[Sequence[str]]) -> FloatArray:
+    def log_prob_inputs(self, sources: Sequence[Sequence[str]], engine: Engine = ONE_THREAD) -> FloatArray:
         """Log p(x) of inputs, summed over all derivations to any output."""
-        return self._log_inside(self.deriver.forests(sources, LIMIT))
+        return engine.map(_log_prob_inputs, np.arange(len(sources)), self._kept, sources, least=CHUNK)
 
-    def _log_inside(self, forests: Forests) -> FloatArray:
+    def log_inside(self, forests: Forests) -> FloatArray:
+        """Log of the sum of p(z) over the derivations in each forest."""
         return log_inside(forests, np.arange(len(forests.status)), *self._p, self._contexts)
 
 
 def _tokens(text: str | Sequence[str]) -> tuple[str, ...]:
     return tuple(text.split() if isinstance(text, str) else text)
+
+
+def _best(
+    places: npt.NDArray[np.int64], model: Model, sources: Sequence[Sequence[str]]
+) -> list[tuple[float, npt.NDArray[np.int32]]]:
+    chunks = np.array_split(places, max(1, len(places) // CHUNK))
+    return [best for chunk in chunks for best in model.best_derivations([sources[i] for i in chunk])]
+
+
+def _log_probs(places: npt.NDArray[np.int64], model: Model, examples: Sequence[Example]) -> FloatArray:
+    return model.log_inside(model.deriver.pair_forests([examples[i] for i in places], LIMIT))
+
+
+def _log_prob_inputs(places: npt.NDArray[np.int64], model: Model, sources: Sequence[Sequence[str]]) -> FloatArray:
+    return model.log_inside(model.deriver.forests([sources[i] for i in places], LIMIT))

@@ -6,27 +6,41 @@ the derivations of an input are finitely many.
 """
 
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from csl.data import Example
+from csl.engine.engine import Engine, Kept
+from csl.engine.threads import ONE_THREAD
 from csl.errors import CslError
 from csl.grammar import Grammar
-from csl.grammar.store import RuleStore
+from csl.grammar.store import EncodedRules, RuleStore
 from csl.grammar.vocabulary import Ragged, Vocabulary
 from csl.kernels import source_chart
-from csl.kernels.derive import build_trie, derive_rules
+from csl.kernels.derive import Trie, build_trie, derive_rules
 from csl.kernels.intersection import with_outputs
-from csl.kernels.threads import Threads
 from csl.parsing.derivation import Derivation
-from csl.parsing.forest import Forest
+from csl.parsing.forest import Forest, join_forests
 
 MAX_APPLICATIONS = 200_000  # of a forest that is turned into Python objects: a second or two
+CHUNK = 64  # inputs worth a second worker
+
+Places = npt.NDArray[np.int64]
 
 
 class AmbiguityError(CslError):
     """An input has so many derivations that their packed forest is not built."""
+
+
+class Encoded(NamedTuple):
+    """A grammar as kernels take it."""
+
+    arrays: EncodedRules
+    trie: Trie
+    arity: int
+    max_units: int
 
 
 class Deriver:
@@ -41,44 +55,28 @@ class Deriver:
         ids = store.add_rules(self.rules, self.vocabulary)
         self.arrays = store.arrays
         self._trie = build_trie(*self.arrays, ids)
-        self._arity = max(1, grammar.max_arity)
+        self._encoded = Kept(Encoded(self.arrays, self._trie, max(1, grammar.max_arity), max_units))
 
     # pairs
 
     def derivation(self, example: Example) -> Derivation | None:
         """Give a derivation of the pair, if there is one."""
-        rules, _ = self.derive_all([example], Threads(1))
+        rules, _ = self.derive_all([example])
         return Derivation.from_rules(self.rules[r] for r in rules) if len(rules) else None
 
-    def derivable(self, examples: Sequence[Example], threads: int = 1) -> npt.NDArray[np.bool_]:
+    def derivable(self, examples: Sequence[Example], engine: Engine = ONE_THREAD) -> npt.NDArray[np.bool_]:
         """Whether each pair has a derivation."""
-        _, sizes = self.derive_all(examples, Threads(threads))
+        _, sizes = self.derive_all(examples, engine)
         return sizes > 0
 
     def derive_all(
-        self, examples: Sequence[Example], threads: Threads
+        self, examples: Sequence[Example], engine: Engine = ONE_THREAD
     ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
         """Give a derivation of each pair, as rules in preorder, end to end; and their numbers, 0 if there is none."""
         encoded = self.encode(side for example in examples for side in (example.source, example.target))
-        # the pairs stand behind the rules, as rules that the trie does not have
-        values, begin, middle = self.arrays
-        used = begin[-1]
-        both = (
-            np.concatenate([values[:used], encoded.values]),
-            np.concatenate([begin, used + encoded.offsets[2::2]]),
-            np.concatenate([middle, used + encoded.offsets[1::2]]),
-        )
         unknown = np.concatenate([[0], np.cumsum(encoded.values == 0)])[encoded.offsets[::2]]
         known = np.flatnonzero(np.diff(unknown) == 0)
-        alive = np.ones(len(self.rules), np.bool_)
-
-        def part_of(places: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
-            queries = (len(self.rules) + places).astype(np.int32)
-            nothing = np.full(len(queries), -1, np.int32)
-            rules, offsets = derive_rules(*both, alive, self._trie, self._arity, self.max_units, queries, nothing)
-            return rules, np.diff(offsets)
-
-        found = threads.chunks(part_of, known)
+        found = engine.chunks(_derive, known, encoded, self._encoded)
         sizes = np.zeros(len(examples), np.int64)
         sizes[known] = np.concatenate([part for _, part in found])
         return np.concatenate([part for part, _ in found]), sizes
@@ -94,24 +92,21 @@ class Deriver:
 
     # inputs alone
 
-    def covered(self, sources: Sequence[Sequence[str]], threads: int = 1) -> npt.NDArray[np.bool_]:
+    def covered(self, sources: Sequence[Sequence[str]], engine: Engine = ONE_THREAD) -> npt.NDArray[np.bool_]:
         """Whether each input has a derivation, to any output."""
-        values, offsets = self.encode(sources)
-
-        def part_of(places: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-            bounds = offsets[places[0] : places[-1] + 2] if len(places) else offsets[:1]
-            return source_chart.covered(self._trie, values, bounds)
-
-        return Threads(threads).map(part_of, np.arange(len(sources)))
+        return engine.map(_covered, np.arange(len(sources)), self.encode(sources), self._encoded)
 
     def forests(self, sources: Sequence[Sequence[str]], limit: int = MAX_APPLICATIONS) -> source_chart.Forests:
         """Build the packed forests of inputs, as arrays."""
         return source_chart.forests(self._trie, self.max_units, limit, *self.encode(sources))
 
-    def pair_forests(self, examples: Sequence[Example], limit: int = MAX_APPLICATIONS) -> source_chart.Forests:
+    def pair_forests(
+        self, examples: Sequence[Example], limit: int = MAX_APPLICATIONS, engine: Engine = ONE_THREAD
+    ) -> source_chart.Forests:
         """Build the packed forests of all derivations of pairs, as arrays."""
-        inputs = self.forests([example.source for example in examples], limit)
-        return with_outputs(inputs, *self.arrays, *self.encode(example.target for example in examples))
+        x, y = (self.encode(getattr(example, side) for example in examples) for side in ("source", "target"))
+        places = np.arange(len(examples))
+        return join_forests(engine.chunks(_pair_forests, places, x, y, limit, self._encoded, least=CHUNK))
 
     def forest(self, source: Sequence[str], limit: int = MAX_APPLICATIONS) -> Forest:
         """Build the packed forest of an input; it has no vertices if the input is not covered."""
@@ -149,3 +144,33 @@ class Deriver:
     def unknown_tokens(self, source: Iterable[str]) -> list[str]:
         """Give the tokens that are in no rule's source, each once, in order."""
         return list(dict.fromkeys(token for token in source if token not in self._known))
+
+
+def _derive(places: Places, pairs: Ragged, grammar: Encoded) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
+    """Derive some of the pairs, which are sources and targets in turn."""
+    # the pairs stand behind the rules, as rules that the trie does not have
+    values, begin, middle = grammar.arrays
+    both = (
+        np.concatenate([values, pairs.values]),
+        np.concatenate([begin, begin[-1] + pairs.offsets[2::2]]),
+        np.concatenate([middle, begin[-1] + pairs.offsets[1::2]]),
+    )
+    alive, queries = np.ones(len(middle), np.bool_), (len(middle) + places).astype(np.int32)
+    nothing = np.full(len(queries), -1, np.int32)
+    rules, offsets = derive_rules(*both, alive, grammar.trie, grammar.arity, grammar.max_units, queries, nothing)
+    return rules, np.diff(offsets)
+
+
+def _covered(places: Places, inputs: Ragged, grammar: Encoded) -> npt.NDArray[np.bool_]:
+    return source_chart.covered(grammar.trie, *_stretch(inputs, places))
+
+
+def _pair_forests(places: Places, x: Ragged, y: Ragged, limit: int, grammar: Encoded) -> source_chart.Forests:
+    inputs = source_chart.forests(grammar.trie, grammar.max_units, limit, *_stretch(x, places))
+    return with_outputs(inputs, *grammar.arrays, *_stretch(y, places))
+
+
+def _stretch(sequences: Ragged, places: Places) -> Ragged:
+    """Take neighbouring sequences."""
+    values, offsets = sequences
+    return Ragged(values, offsets[places[0] : places[-1] + 2] if len(places) else offsets[:1])

@@ -12,8 +12,10 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+import numpy as np
+
 from csl.grammar import Rule
-from csl.kernels.source_chart import Forests
+from csl.kernels.source_chart import Forests, OffsetArray
 from csl.parsing.derivation import MAX_OUTPUT, Derivation, expanded, target_length
 
 
@@ -23,6 +25,26 @@ class Ranked(NamedTuple):
     cost: float
     target: tuple[str, ...]
     derivation: Derivation
+
+
+def join_forests(parts: Sequence[Forests]) -> Forests:
+    """Put packed forests end to end: what building them together would have given."""
+    if len(parts) == 1:
+        return parts[0]
+    first = np.cumsum([0, *(part.vertices[-1] for part in parts)])
+    return Forests(
+        np.concatenate([part.status for part in parts]),
+        _join_offsets([part.vertices for part in parts]),
+        np.concatenate([part.spans for part in parts]),
+        _join_offsets([part.applications for part in parts]),
+        np.concatenate([part.rules for part in parts]),
+        _join_offsets([part.arguments for part in parts]),
+        np.concatenate([part.children + np.int32(base) for part, base in zip(parts, first, strict=False)]),
+    )
+
+
+def _join_offsets(parts: Sequence[OffsetArray]) -> OffsetArray:
+    return np.concatenate([[0], np.cumsum(np.concatenate([np.diff(part) for part in parts]))])
 
 
 Application = tuple[float, int, list[int]]

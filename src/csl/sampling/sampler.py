@@ -8,6 +8,7 @@ any more.
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from itertools import count as count_from
 from typing import Any
@@ -16,12 +17,25 @@ import numpy as np
 import numpy.typing as npt
 
 from csl.data import Example
+from csl.engine.engine import Engine, Kept
+from csl.engine.threads import ONE_THREAD
 from csl.errors import InputError
 from csl.grammar import Grammar, Rule
 from csl.grammar.output_cfg import OutputCfg
-from csl.kernels.sample import EXACT, context_counts, draw, draw_local, expand, keep_new, missing, pair_keys
-from csl.kernels.threads import Threads
-from csl.model.model import Model, context_starts, softmax
+from csl.grammar.store import EncodedRules
+from csl.kernels.sample import (
+    EXACT,
+    Local,
+    Tables,
+    context_counts,
+    draw,
+    draw_local,
+    expand,
+    keep_new,
+    missing,
+    pair_keys,
+)
+from csl.model.model import FloatArray, Model, context_starts, softmax
 from csl.parsing.derivation import Derivation
 from csl.parsing.deriver import Deriver
 from csl.sampling.automaton import build_automaton
@@ -33,8 +47,11 @@ PATIENCE = 25  # chunks after which is looked at how many new pairs they brought
 PILOT = 25  # chunks that tell how often rules come up
 SCARCE = 0.001  # if they add less than this share to what was found, or nothing, the grammar counts as exhausted
 
-Draw = Callable[[int], tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]]
-"""Makes a chunk of draws, from this number on: rules in preorder, end to end, and their offsets."""
+Drawn = tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]
+"""A chunk of draws: rules in preorder, end to end, and their offsets."""
+
+Draw = Callable[[int], Drawn]
+"""Makes a chunk of draws, from this number on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +111,8 @@ class Sampler:
             raise InputError(
                 f"no valid derivation has between {config.min_depth} and {config.max_depth} levels; change the depths"
             )
-        return lambda start: draw(
-            tables, config.max_depth, config.min_depth, config.depths == "even", config.seed, start, CHUNK
-        )
+        even = config.depths == "even"
+        return partial(_draw_exact, tables, config.max_depth, config.min_depth, even, config.seed)
 
     def _local(self, grammar: Grammar, output_cfg: OutputCfg | None) -> Draw:
         config, local = self.config, build_local(grammar, output_cfg)
@@ -113,17 +129,13 @@ class Sampler:
             )
         uses = np.zeros((0, 0))
         if config.strategy == "coverage":
-            used, sizes = self._deriver.derive_all(self._train, Threads(1))
+            used, sizes = self._deriver.derive_all(self._train)
             uses = context_counts(used, np.concatenate([[0], np.cumsum(sizes)]), context_starts(grammar), local.arity)
+        return partial(_draw_local, local, config.max_depth, config.min_depth, config.seed, uses)
 
-        def some(start: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
-            return draw_local(local, config.max_depth, config.min_depth, config.seed, start, CHUNK, uses.copy())
-
-        return some
-
-    def stream(self, count: int, threads: int = 1) -> Iterator[Sample]:
+    def stream(self, count: int, engine: Engine = ONE_THREAD) -> Iterator[Sample]:
         """Draw `count` pairs, fewer if there are not so many; then `exhausted` is true."""
-        pool, found, drawn, fresh = Threads(threads), 0, 0, 0
+        found, drawn, fresh = 0, 0, 0
         slots, known = np.zeros(1 << 16, np.uint64), 0  # keys of pairs that are not wanted (again)
         if self.config.new and self._train:
             x, y = (self._deriver.encode(getattr(e, side) for e in self._train) for side in ("source", "target"))
@@ -132,9 +144,10 @@ class Sampler:
         if count < 1:
             return
         keep = self._chances()
-        for start in count_from(0, CHUNK * threads):
-            starts = np.arange(start, start + CHUNK * threads, CHUNK)
-            for rules, offsets, x, xo, y, yo in chain(*pool.chunks(self._chunks, starts, parts=threads)):
+        state = Kept((self._draw, self._deriver.arrays, self.config.max_length))
+        for start in count_from(0, CHUNK * engine.number):
+            starts = np.arange(start, start + CHUNK * engine.number, CHUNK)
+            for rules, offsets, x, xo, y, yo in chain(*engine.chunks(_chunks, starts, state, parts=engine.number)):
                 keys, good = pair_keys(x, xo, y, yo), (np.diff(xo) > 0) & (np.diff(yo) > 0)
                 if self.config.balance > 1:
                     chance = np.random.default_rng((self.config.seed, drawn)).random(CHUNK)
@@ -177,20 +190,13 @@ class Sampler:
             low, high = (low, middle) if kept * self.config.balance > 1 else (middle, high)
         return np.minimum(1, high / np.maximum(frequency, high))
 
-    def _chunks(self, starts: npt.NDArray[np.int64]) -> list[tuple[npt.NDArray[Any], ...]]:
-        made = []
-        for start in starts:
-            rules, offsets = self._draw(int(start))
-            made.append((rules, offsets, *expand(*self._deriver.arrays, rules, offsets, self.config.max_length)))
-        return made
-
     def derivation(self, sample: Sample) -> Derivation:
         """Rebuild the derivation of a sample."""
         return Derivation.from_rules(self.rules[r] for r in sample.rules)
 
     def parents(self) -> dict[int, int]:
         """For each rule that training examples use, the place of the first that does, counted from 1."""
-        used, sizes = self._deriver.derive_all(self._train, Threads(1))
+        used, sizes = self._deriver.derive_all(self._train)
         number = np.repeat(self._lines, sizes)
         rules, first = np.unique(used, return_index=True)
         return dict(zip(rules.tolist(), number[first].tolist(), strict=True))
@@ -199,3 +205,23 @@ class Sampler:
 def _each(best: np.ufunc, values: npt.NDArray[np.float64], offsets: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
     """Reduce the values of each draw."""
     return best.reduceat(values, offsets[:-1])
+
+
+def _draw_exact(tables: Tables, max_depth: int, min_depth: int, even: bool, seed: int, start: int) -> Drawn:
+    drawn: Drawn = draw(tables, max_depth, min_depth, even, seed, start, CHUNK)
+    return drawn
+
+
+def _draw_local(local: Local, max_depth: int, min_depth: int, seed: int, uses: FloatArray, start: int) -> Drawn:
+    drawn: Drawn = draw_local(local, max_depth, min_depth, seed, start, CHUNK, uses.copy())
+    return drawn
+
+
+def _chunks(starts: npt.NDArray[np.int64], state: tuple[Draw, EncodedRules, int]) -> list[tuple[npt.NDArray[Any], ...]]:
+    """Make chunks of draws, and the pairs that they derive."""
+    some, arrays, max_length = state
+    made = []
+    for start in starts:
+        rules, offsets = some(int(start))
+        made.append((rules, offsets, *expand(*arrays, rules, offsets, max_length)))
+    return made

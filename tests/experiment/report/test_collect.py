@@ -11,6 +11,7 @@ import pytest
 
 from csl.data import Example, write_examples
 from csl.data.files import write_json
+from csl.engine.threads import Threads
 from csl.errors import InputError
 from csl.experiment.augmenting import Plan, augment_into
 from csl.experiment.report.collect import collect
@@ -64,7 +65,7 @@ def test_a_finished_run_has_every_section_that_needs_no_training(finished: Path)
 
 
 def test_there_is_no_path_in_it_and_the_same_run_gives_the_same_bytes_in_another_process(finished: Path) -> None:
-    text = json.dumps(collect(finished, threads=2))
+    text = json.dumps(collect(finished, engine=Threads(2)))
     assert str(finished.parent) not in text
     program = (
         "import json, sys; from pathlib import Path; from csl.experiment.report.collect import collect; "

@@ -4,6 +4,7 @@ import numpy as np
 
 from csl.data import Example
 from csl.datasets import scan
+from csl.engine.threads import Threads
 from csl.experiment.report.derivations import Derivations
 from csl.grammar import Grammar, parse_grammar
 from csl.parsing.derivation import Derivation
@@ -82,6 +83,6 @@ def test_any_number_of_threads_gives_the_same() -> None:
     examples = scan.prepare(None, "jump").train[:300]
     grammar = parse_grammar(["walk ### I_WALK", "run ### I_RUN", "look ### I_LOOK", "NT_1 twice ### NT_1 NT_1",
                              "NT_1 thrice ### NT_1 NT_1 NT_1", "NT_1 and NT_2 ### NT_1 NT_2"])  # fmt: skip
-    one, three = (Derivations(grammar, None, 1, threads) for threads in (1, 3))
+    one, three = (Derivations(grammar, None, 1, Threads(threads)) for threads in (1, 3))
     assert one.best(examples) == three.best(examples)
     assert any(one.best(examples))

@@ -8,6 +8,8 @@ from pathlib import Path
 
 from csl.data import Example
 from csl.data.score import same
+from csl.engine.engine import Engine
+from csl.engine.threads import ONE_THREAD
 from csl.experiment.report import curves, summary
 from csl.experiment.report.composition import Composition
 from csl.experiment.report.derivations import Derivations, Reading
@@ -20,14 +22,16 @@ from csl.experiment.report.trees import pair_trees, reading_trees
 from csl.experiment.report.uncovered import describe_uncovered
 
 
-def collect(run: Path, *, test: Path | None = None, unlabelled: Path | None = None, threads: int = 1) -> Report:
+def collect(
+    run: Path, *, test: Path | None = None, unlabelled: Path | None = None, engine: Engine = ONE_THREAD
+) -> Report:
     """Gather what a report of a run shows.
 
     `test` is data/test.tsv of the run folder unless it is named; it has a category in column 3. With `unlabelled`, what
     is worth annotating is chosen among these inputs; without a test set they stand in its place.
     """
     material = Material.read(run, test, unlabelled)
-    derivations = Derivations(material.grammar, material.model, material.induction.max_units, threads)
+    derivations = Derivations(material.grammar, material.model, material.induction.max_units, engine)
     distinct = list(dict.fromkeys(material.train))
     best = dict(zip(distinct, derivations.best(distinct), strict=True))
     trained = [best[example] for example in material.train]
@@ -37,7 +41,7 @@ def collect(run: Path, *, test: Path | None = None, unlabelled: Path | None = No
     of = "test" if material.test else "unlabelled"
     sources = [example.source for example in material.test] or list(material.unlabelled)
     readings = derivations.read(sources)
-    uncovered = describe_uncovered(of, sources, material.test, readings, derivations, threads) if sources else None
+    uncovered = describe_uncovered(of, sources, material.test, readings, derivations, engine) if sources else None
     outputs = [reading.text if reading else "" for reading in readings]
     right = [same(output, e.target_text) for output, e in zip(outputs, material.test, strict=False)]
     if material.test:

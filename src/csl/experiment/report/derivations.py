@@ -7,21 +7,21 @@ numbers these).
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from csl.data import Example
+from csl.engine.engine import Engine, Kept
+from csl.engine.threads import ONE_THREAD
 from csl.grammar import Grammar
 from csl.kernels.inside import viterbi
 from csl.kernels.source_chart import Forests
-from csl.kernels.threads import Threads
 from csl.model.model import LIMIT, Model, context_starts
 from csl.parsing.derivation import MAX_OUTPUT, Derivation
 from csl.parsing.deriver import Deriver
 
-T = TypeVar("T")
 Preorder = tuple[int, ...]
 """A derivation: the places of its rules in the grammar."""
 ContextRule = tuple[int, int]
@@ -47,10 +47,11 @@ class Reading(NamedTuple):
 class Derivations:
     """Derives pairs and inputs with the grammar of a run, and with its model if there is one."""
 
-    def __init__(self, grammar: Grammar, model: Model | None, max_units: int, threads: int = 1) -> None:
+    def __init__(self, grammar: Grammar, model: Model | None, max_units: int, engine: Engine = ONE_THREAD) -> None:
         self.rules = tuple(grammar)
-        self._model, self._threads = model, threads
+        self._model, self._engine = model, engine
         self.deriver = model.deriver if model else Deriver(grammar, max_units)
+        self._kept = Kept(self.deriver)
         self._contexts = context_starts(grammar)
         shape = (int(self._contexts[-1]), len(self.rules))
         self._score = np.maximum(model.log_p, IMPOSSIBLE) if model else np.full(shape, -1.0)
@@ -62,14 +63,14 @@ class Derivations:
         if avoid is not None:
             score = score.copy()  # it can be large: changed in place
             np.add(score, NEW, out=score, where=avoid)
-        return self._viterbi(lambda chunk: self.deriver.pair_forests(chunk, LIMIT), examples, score)
+        return self._viterbi(Deriver.pair_forests, examples, score)
 
     def read(self, sources: Sequence[Sequence[str]]) -> list[Reading | None]:
         """Give what the parser makes of each input, None if it makes nothing of it."""
         if self._model:
-            parses = self._model.parse_all(sources, self._threads)
+            parses = self._model.parse_all(sources, self._engine)
             return [Reading(self._places(parse.derivation), parse.target) if parse else None for parse in parses]
-        best = self._viterbi(lambda chunk: self.deriver.forests(chunk, LIMIT), sources, self._score)
+        best = self._viterbi(Deriver.forests, sources, self._score)
         trees = [Derivation.from_rules(self.rules[r] for r in rules) if rules else None for rules in best]
         return [
             Reading(rules, tree.example.target) if tree and tree.target_length <= MAX_OUTPUT else None
@@ -80,16 +81,11 @@ class Derivations:
         return tuple(self._place[rule] for rule in derivation.rules())
 
     def _viterbi(
-        self, build: Callable[[Sequence[T]], Forests], items: Sequence[T], score: npt.NDArray[np.float64]
+        self, build: Callable[..., Forests], items: Sequence[Any], score: npt.NDArray[np.float64]
     ) -> list[Preorder]:
-        def some(part: npt.NDArray[np.int64]) -> list[Preorder]:
-            found: list[Preorder] = []
-            for chunk in np.array_split(part, max(1, len(part) // CHUNK)):
-                _, used, offsets = viterbi(build([items[i] for i in chunk]), score, self._contexts)
-                found += [tuple(used[a:b].tolist()) for a, b in pairwise(offsets)]
-            return found
-
-        return [rules for part in Threads(self._threads).chunks(some, np.arange(len(items))) for rules in part]
+        state = (self._kept, build, items, score, self._contexts)
+        found = self._engine.chunks(_viterbi, np.arange(len(items)), *state, least=CHUNK)
+        return [rules for part in found for rules in part]
 
     def rule_pairs(self, examples: Sequence[Example]) -> Bools:
         """Tell which rule pairs occur in any derivation of these pairs: a table of contexts by rules."""
@@ -120,3 +116,17 @@ class Derivations:
             return None
         rule = int(np.searchsorted(self._contexts, number, side="right")) - 1
         return rule, number - int(self._contexts[rule]) + 1
+
+
+def _viterbi(
+    places: npt.NDArray[np.int64],
+    deriver: Deriver,
+    build: Callable[..., Forests],
+    items: Sequence[Any],
+    *probabilities: npt.NDArray[Any],
+) -> list[Preorder]:
+    found: list[Preorder] = []
+    for chunk in np.array_split(places, max(1, len(places) // CHUNK)):
+        _, used, offsets = viterbi(build(deriver, [items[i] for i in chunk], LIMIT), *probabilities)
+        found += [tuple(used[a:b].tolist()) for a, b in pairwise(offsets)]
+    return found

@@ -20,6 +20,8 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from csl.data.files import write_text
+from csl.engine.engine import Engine
+from csl.engine.threads import ONE_THREAD
 from csl.experiment.report.chart import Chart, Point, line_chart
 from csl.experiment.report.collect import collect
 from csl.experiment.report.drawing import draw
@@ -58,10 +60,10 @@ REASONS = {
 
 
 def write_report(
-    run: Path, out: Path, *, test: Path | None = None, unlabelled: Path | None = None, threads: int = 1
+    run: Path, out: Path, *, test: Path | None = None, unlabelled: Path | None = None, engine: Engine = ONE_THREAD
 ) -> None:
     """Look at a run folder and write its page."""
-    write_text(out, render(collect(run, test=test, unlabelled=unlabelled, threads=threads)))
+    write_text(out, render(collect(run, test=test, unlabelled=unlabelled, engine=engine)))
 
 
 def render(data: Report) -> str:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from csl.data import Example
+from csl.engine.threads import ONE_THREAD
 from csl.experiment.report.derivations import Preorder
 from csl.experiment.report.schema import Pair, RuleRow, Rules, Side
 from csl.grammar import Nt, Rule, Symbol
@@ -19,7 +20,6 @@ from csl.grammar.store import RuleStore
 from csl.grammar.vocabulary import Vocabulary
 from csl.induction.config import InductionConfig
 from csl.induction.objective import UNIT, Objective
-from csl.kernels.threads import Threads
 
 EXAMPLES, ALL_EXAMPLES = 3, 3000  # of a rule, and about so many of all
 
@@ -70,7 +70,7 @@ def rule_costs(rules: Sequence[Rule], train: Sequence[Example], config: Inductio
     examples = store.add_rules(map(Rule.from_example, ordered), vocabulary)
     ids = store.add_rules(rules, vocabulary)
     counts = np.array([1 if config.drop_duplicates else weights[e] for e in ordered], np.int64)
-    objective = Objective(store, examples, counts, len(vocabulary), config, Threads(1))
+    objective = Objective(store, examples, counts, len(vocabulary), config, ONE_THREAD)
     return [float(cost) / UNIT for cost in objective.costs(ids)[ids]]
 
 

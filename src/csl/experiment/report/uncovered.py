@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 from csl.data import Example
+from csl.engine.engine import Engine
+from csl.engine.threads import ONE_THREAD
 from csl.experiment.report.derivations import Derivations, Reading
 from csl.experiment.report.schema import Uncovered, UncoveredInputs
 from csl.experiment.report.selection import evenly
@@ -21,11 +23,11 @@ def describe_uncovered(
     examples: Sequence[Example],
     readings: Sequence[Reading | None],
     derivations: Derivations,
-    threads: int = 1,
+    engine: Engine = ONE_THREAD,
 ) -> UncoveredInputs:
     """Describe the inputs that have no reading; `examples` are their pairs, or nothing if they are unlabelled."""
     deriver = derivations.deriver
-    covered = deriver.covered(sources, threads).tolist()
+    covered = deriver.covered(sources, engine).tolist()
     reasons = dict.fromkeys((UNKNOWN, NO_RULE, INVALID), 0)
     tokens: Counter[str] = Counter()
     found: list[tuple[int, str]] = []
@@ -41,7 +43,7 @@ def describe_uncovered(
         of=of,
         inputs_total=len(sources),
         covered=sum(covered),
-        derivable=int(deriver.derivable(examples, threads).sum()) if examples else None,
+        derivable=int(deriver.derivable(examples, engine).sum()) if examples else None,
         total=len(found),
         reasons=reasons,
         unknown_tokens=sorted(tokens.items(), key=lambda item: (-item[1], item[0]))[:TOKENS],
