@@ -5,7 +5,7 @@ Nothing heavy is imported here; commands import what they run when they run.
 
 import io
 import sys
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 from rich.text import Text
@@ -31,7 +31,7 @@ from csl.cli import (
     train,
 )
 from csl.cli.console import is_interrupt, new_console
-from csl.errors import CslError
+from csl.errors import FAILURES, REMEDIES, CslError, from_system
 
 app = typer.Typer(
     name="csl",
@@ -69,6 +69,11 @@ grammar.app.command()(explain.explain)
 app.add_typer(grammar.app, name="grammar")
 
 
+def _fail(error: CslError) -> NoReturn:
+    new_console(stderr=True).print(Text.assemble(("error:", "bold red"), f" {error}"))
+    sys.exit(error.exit_code)
+
+
 def main() -> None:
     """Run the command; errors meant for people become one line on stderr and their exit code."""
     for stream in (sys.stdout, sys.stderr):
@@ -77,8 +82,11 @@ def main() -> None:
     try:
         app()
     except CslError as error:
-        new_console(stderr=True).print(Text.assemble(("error:", "bold red"), f" {error}"))
-        sys.exit(error.exit_code)
+        _fail(error)
+    except OSError as error:  # wherever it came up: a disk that is full, too many open files
+        if error.errno not in FAILURES | REMEDIES:
+            raise
+        _fail(from_system(error, "cannot go on", error.filename))
     except SystemError as error:
         if not is_interrupt(error):
             raise
