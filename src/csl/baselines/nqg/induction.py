@@ -22,7 +22,7 @@ from csl.errors import InputError
 from csl.grammar import Grammar, Rule
 from csl.grammar.store import RuleStore
 from csl.grammar.vocabulary import Vocabulary
-from csl.kernels.derive import build_trie, derive_rules
+from csl.kernels.derive import Trie, build_trie, derive_rules
 from csl.kernels.nqg_count import count_derivations
 from csl.kernels.nqg_split import splits, touched
 from csl.kernels.prune import remove_derivable
@@ -88,6 +88,7 @@ class Search:
         self._step = 1
         self._cover_store()
         self.alive[examples] = self.alive[seeds] = self._seed[seeds] = True
+        self._trie = self._build_trie(self.alive)
         self._remove_derivable(self._splittable())
         self._split(self._splittable())
 
@@ -99,6 +100,7 @@ class Search:
         c, gain = best
         self._step += 1
         self.alive[c] = True
+        self._trie = self._build_trie(self.alive)
         near = self._splittable()
         near = near[touched(*self._store.arrays, c, near, True)]
         self._remove_derivable(near)
@@ -132,15 +134,16 @@ class Search:
         evidence = near[: self._config.evidence]
         if not len(evidence):
             return 0.0
-        gone = [r for r, found in self._candidates.items() if c in found]
+        rules = self._splittable()
+        gone = [r for r in rules[touched(*self._store.arrays, c, rules, True)].tolist() if c in self._candidates[r]]
         after = self.alive.copy()
         after[c] = True
-        trie = build_trie(*self._store.arrays, np.flatnonzero(after).astype(np.int32))
+        trie = self._build_trie(after)
         after[gone] = False
         bits = [self._bits(trie, alive, evidence) for alive in (self.alive, after)]
         return float(bits[1] - bits[0]) * len(near) / len(evidence)
 
-    def _bits(self, trie: object, alive: Mask, examples: Ids) -> float:
+    def _bits(self, trie: Trie, alive: Mask, examples: Ids) -> float:
         counts = count_derivations(*self._store.arrays, alive, trie, MAX_NONTERMINALS, examples)
         with np.errstate(divide="ignore"):
             return float(np.log2(counts[:, 0] / counts[:, 1]).sum())
@@ -148,11 +151,12 @@ class Search:
     def _splittable(self) -> Ids:
         return np.flatnonzero(self.alive & ~self._seed).astype(np.int32)
 
-    def _trie(self) -> object:
-        return build_trie(*self._store.arrays, np.flatnonzero(self.alive).astype(np.int32))
+    def _build_trie(self, rules: Mask) -> Trie:
+        """Build the trie of some rules; it still serves when some of them have gone, as long as none comes."""
+        return build_trie(*self._store.arrays, np.flatnonzero(rules).astype(np.int32))
 
     def _derivations(self, rules: Ids, banned: Ids) -> tuple[Ids, npt.NDArray[np.int64]]:
-        return derive_rules(*self._store.arrays, self.alive, self._trie(), MAX_NONTERMINALS, 0, rules, banned)
+        return derive_rules(*self._store.arrays, self.alive, self._trie, MAX_NONTERMINALS, 0, rules, banned)
 
     def _remove_derivable(self, rules: Ids) -> None:
         """Remove those of the rules that the others derive, the longest code first."""
@@ -160,7 +164,7 @@ class Search:
         hints, offsets = self._derivations(order, order)
         perhaps = np.flatnonzero(np.diff(offsets))
         kept = take(hints, offsets, perhaps)
-        remove_derivable(*self._store.arrays, self.alive, self._trie(), MAX_NONTERMINALS, 0, order[perhaps], *kept)
+        remove_derivable(*self._store.arrays, self.alive, self._trie, MAX_NONTERMINALS, 0, order[perhaps], *kept)
         for r in order[perhaps][~self.alive[order[perhaps]]]:
             self._saved[self._candidates.pop(int(r), [])] -= self._size[r]
 
@@ -168,7 +172,7 @@ class Search:
         """Find the candidates for these rules anew."""
         config = self._config
         found, *candidates = splits(
-            *self._store.arrays, self.alive, self._trie(), MAX_NONTERMINALS, rules, *self._parentheses,
+            *self._store.arrays, self.alive, self._trie, MAX_NONTERMINALS, rules, *self._parentheses,
             MAX_NONTERMINALS, config.repeated_target, config.lone_target,
         )  # fmt: skip
         ids = self._store.add(*candidates)
