@@ -77,12 +77,17 @@ def test_a_missing_file_is_named(tmp_path: Path, split: str, missing: str) -> No
         cogs.prepare(tmp_path, split)
 
 
+DEEP = " AND ".join(f"say . ccomp ( x _ {i} , x _ {i + 1} )" for i in range(200)) + " AND say . theme ("
+
+
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
         ("Ann slept .\tsleep . agent ( x _ 1 , Ann )", "expected three columns"),
         ("Ann slept .\tsleep ( Ann )\tx", "not a fact of a COGS logical form"),
         ("", "expected three columns"),
+        ("Ann slept .\t(\tx", "expected a word"),
+        (f"Ann slept .\t{DEEP} x _ 200 , Ann )\tx", "brackets are nested more than"),
         (" \tsleep . agent ( x _ 1 , Ann )\tx", "expected three columns"),
     ],
 )

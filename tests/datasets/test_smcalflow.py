@@ -209,11 +209,20 @@ def test_tenth_draws_more_shots_on_top_of_the_fewer(tmp_path: Path) -> None:
     assert not set(more.train[3:]) & set(more.test)
 
 
+TURN = '{"utterance": "%s", "plan": "%s", "in_num": [0], "dialogue_id": "d", "turn_index": 0}'
+
+
 @pytest.mark.parametrize(
     ("line", "message"),
     [
         ("{", "train_partial.jsonl:1"),
         ("[]", "expected a JSON object with"),
+        ("[" * 3000, "nested too deeply"),
+        (TURN % ("a", "( f " * 3000), "nested more than"),
+        (TURN % ("\\ud800", "( f )"), "half of a surrogate pair"),
+        ("\n".join([TURN % ("a", "( f )")] * 2), "train_partial.jsonl:2: turn d.0 is in the file twice"),
+        (" ", "no turns in the file"),
+        ((TURN % ("a", "( f )")).replace("[0]", "[8]"), "no example to train on"),
         ('{"utterance": "a"}', "expected a JSON object with"),
         ('{"utterance": "a", "plan": "( f", "in_num": [0], "dialogue_id": "d", "turn_index": 0}', "closing bracket"),
         (
@@ -227,6 +236,10 @@ def test_a_broken_line_is_an_input_error(tmp_path: Path, line: str, message: str
     (tmp_path / "train_partial.jsonl").write_text(line + "\n")
     with pytest.raises(InputError, match=re.escape(message)):
         smcalflow.prepare_tenth(tmp_path, "8")
+
+
+def test_a_number_without_digits_is_not_copied() -> None:
+    assert smcalflow.copy_seeds([Example.of("a", '( f :n # ( Number " " ) )')]) == []
 
 
 def test_missing_files_are_named(tmp_path: Path) -> None:

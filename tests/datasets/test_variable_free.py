@@ -81,6 +81,7 @@ def test_a_sentence_is_not_a_lone_word() -> None:
         ("smile . agent ( x _ 2 , x _ 1 )", "nothing is said about x _ 1"),
         ("owl ( x _ 1 ) AND cat ( x _ 1 ) AND smile . agent ( x _ 2 , x _ 1 )", "both 'owl' and 'cat'"),
         ("owl ( x _ 1 ) AND see . agent ( x _ 2 , x _ 1 ) AND see . theme ( x _ 2 , x _ 1 )", "argument twice"),
+        ("see . agent ( x _ 1 , x _ 2 ) AND smile . agent ( x _ 2 , Ann )", "the agent of x _ 1 is an event"),
         (
             "want . agent ( x _ 1 , Ann ) AND want . xcomp ( x _ 1 , x _ 3 ) AND read . agent ( x _ 3 , Bob )",
             "subject of its own",

@@ -145,6 +145,9 @@ DATA = '[data]\ntrain = "train.tsv"\n'
         (f'{DATA}set = "scan"\nsplit = "jump"\n', "and files"),
         (f'{DATA}[sampling]\nstrategy = "uniform"\ntemperature = 2\n', "uniform"),
         ("[data\n", "not valid TOML"),
+        ("[data]\ntrain = " + "[" * 3000, "not valid TOML: nested too deeply"),
+        ("[data]\ntrain = 3\n", "train = 3"),
+        (f'extends = "{"x" * 300}"\n{DATA}', "no file beside it"),
     ],
 )
 def test_a_wrong_recipe_is_refused_in_a_line_that_names_the_file(tmp_path: Path, text: str, words: str) -> None:
@@ -152,6 +155,10 @@ def test_a_wrong_recipe_is_refused_in_a_line_that_names_the_file(tmp_path: Path,
     message = refused(path)
     assert message.startswith(f"{path}: ")
     assert words in message
+
+
+def test_a_name_that_leads_out_of_the_folder_of_runs_is_refused(tmp_path: Path) -> None:
+    assert "needs a name" in refused(write(tmp_path, "...toml", DATA))
 
 
 def test_a_missing_file_is_refused() -> None:

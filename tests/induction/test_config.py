@@ -57,6 +57,8 @@ def test_a_file_changes_the_options_it_names(text: str, file: Path) -> None:
         ("partitions = 1.5\n", "partitions = 1.5"),
         ("k_beta = nan\n", "finite"),
         ("k_t 3\n", "not valid TOML"),
+        ("k_t = " + "[" * 3000, "not valid TOML: nested too deeply"),
+        ("k_t = " + "9" * 5000, "not valid TOML"),
         ("induction = 3\n", "`induction` is not a table"),
     ],
 )

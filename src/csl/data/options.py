@@ -6,7 +6,7 @@ A config class stands beside the thing that it configures; what is common to all
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -16,12 +16,19 @@ from csl.errors import InputError, nearest
 Config = TypeVar("Config", bound=BaseModel)
 
 
+def read_toml(path: Path | str) -> dict[str, Any]:
+    """Read a TOML file."""
+    try:
+        return tomllib.loads("\n".join(line for _, line in read_lines(path)))
+    except ValueError as error:  # a number with too many digits is one, too
+        raise InputError(f"not valid TOML: {error}", path) from error
+    except RecursionError as error:
+        raise InputError("not valid TOML: nested too deeply", path) from error
+
+
 def read_options(path: Path | str, section: str, config: BaseModel) -> dict[str, object]:
     """Read options of a config from a TOML file, at its top or in the table [section]."""
-    try:
-        values = tomllib.loads("\n".join(line for _, line in read_lines(path)))
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"not valid TOML: {error}", path) from error
+    values = read_toml(path)
     options = values.pop(section, None)
     if options is None:
         options, values = values, {}

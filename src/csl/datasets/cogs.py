@@ -13,6 +13,7 @@ from typing import NamedTuple
 from csl.data import Example
 from csl.data.files import read_lines
 from csl.datasets.alignment import aligned_words
+from csl.datasets.programs import check_depth
 from csl.datasets.task import Task
 from csl.datasets.variable_free import COMPLEMENTS, PARTICIPANTS, lone_word, read_form, remove_variables
 from csl.errors import InputError
@@ -74,10 +75,12 @@ def read_pairs(path: Path) -> Iterator[Example]:
             raise InputError("expected three columns: sentence, logical form, category", path, number)
         sentence, logical_form, category = cells
         try:
-            form = lone_word(logical_form) or remove_variables(logical_form)
+            target = tuple((lone_word(logical_form) or remove_variables(logical_form)).tokens())
+            check_depth(target)
+            read_form(target)  # a word may look like notation
         except (ValueError, RecursionError) as error:
             raise InputError(str(error), path, number) from error
-        yield Example(tuple(sentence.split()), tuple(form.tokens()), {"category": category})
+        yield Example(tuple(sentence.split()), target, {"category": category})
     if not number:
         raise InputError("no examples in the file; copy or download it again", path)
 

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from csl.data.files import read_lines
+from csl.datasets.programs import check_depth
 from csl.errors import InputError
 from csl.grammar.output_cfg import ROOT, Category, OutputCfg, Production
 
@@ -43,6 +44,7 @@ def parse_term(text: str) -> Term:
     tokens = [match[1] for match in _TOKEN.finditer(text)]
     if "".join(tokens) != "".join(re.findall(r"'[^']*'|\S", text)):
         raise ValueError(f"unexpected character in the FunQL term {text!r}")
+    check_depth(tokens)
     term, end = _parse(tokens, 0)
     if end != len(tokens):
         raise ValueError(f"unexpected {tokens[end]!r} after the FunQL term {' '.join(tokens[:end])!r}")
@@ -134,7 +136,7 @@ def from_variant(term: Term, entities: Mapping[str, Term]) -> Term:
     return Term(term.operator, tuple(from_variant(argument, entities) for argument in term.arguments))
 
 
-_OPERATOR_TYPE = re.compile(r"\*n:(\w+) -> \(\{ (.*) \}\)(?: zero-fertility)?\s*")
+_OPERATOR_TYPE = re.compile(r"\*n:(\w+) -> \(\{ (\*t:Num|'.*'|\w+ \( .+ \)) \}\)(?: zero-fertility)?\s*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +164,7 @@ def read_operator_types(path: Path) -> list[OperatorType]:
     for number, line in read_lines(path):
         if line.strip() and not line.startswith("#"):
             match = _OPERATOR_TYPE.fullmatch(line)
-            if match is None:
+            if match is None or "*n:" in match[2].split():
                 raise InputError("expected a line like *n:State -> ({ loc_1 ( *n:City ) })", path, number)
             types.append(OperatorType(match[1], tuple(match[2].split())))
     return types

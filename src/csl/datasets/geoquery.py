@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from csl.data import Example
-from csl.data.files import read_lines
+from csl.data.files import read_json, read_lines
 from csl.datasets.funql import (
     Term,
     entities_of,
@@ -27,6 +27,7 @@ from csl.datasets.funql import (
 from csl.datasets.task import Task
 from csl.errors import InputError
 from csl.grammar import Rule
+from csl.grammar.output_cfg import OutputCfg
 
 SPLITS = ("standard", "template_1", "template_2", "template_3", "tmcd_1", "tmcd_2", "tmcd_3", "length")
 SIZES = {  # train, dev and test in the paper's table of data set sizes
@@ -46,7 +47,7 @@ def prepare(source: Path | None, split: str) -> Task:
         raise InputError("GeoQuery needs its original files; name the folder that holds corpus.xml with --source")
     states = read_states(_existing(source / "geobase"))
     examples = read_corpus(_existing(source / "corpus.xml"), states)
-    types = read_operator_types(_existing(source / "funql_grammar.txt"))
+    types = _existing(source / "funql_grammar.txt")
     parts = _read_split(_existing(source / "splits" / f"{split}.json"), examples)
     tokens = list(dict.fromkeys(token for example in examples.values() for token in example.target))
     return Task(
@@ -54,16 +55,26 @@ def prepare(source: Path | None, split: str) -> Task:
         dev=parts["dev"],
         test=parts["test"],
         seeds=identity_seeds(parts["train"]),
-        output_cfg=output_cfg(
-            types,
-            placeholders=sorted(t for t in tokens if re.fullmatch(r"m\d+", t)),
-            numbers=sorted(t for t in tokens if t.isdecimal()),
-        ),
+        output_cfg=_read_cfg(types, tokens),
         columns=("entities",),
         origin="GeoQuery with FunQL queries, University of Texas at Austin (Zelle and Mooney 1996; Kate et al. 2005)",
         licence="GPL-2.0",
         notes=_notes(split, parts),
     )
+
+
+def _read_cfg(path: Path, tokens: Iterable[str]) -> OutputCfg:
+    """Make the output CFG of the types of operators, and of the placeholders and numbers among the tokens."""
+    cfg = output_cfg(
+        read_operator_types(path),
+        placeholders=sorted(t for t in tokens if re.fullmatch(r"m\d+", t)),
+        numbers=sorted(t for t in tokens if t.isdecimal()),
+    )
+    try:
+        cfg.check()
+    except InputError as error:
+        raise InputError(f"the operators make no output CFG: {error}", path) from error
+    return cfg
 
 
 def read_states(geobase: Path) -> dict[str, str]:
@@ -79,14 +90,19 @@ def read_corpus(corpus: Path, states: Mapping[str, str]) -> dict[int, Example]:
     """Read and anonymise all examples, by their ids."""
     try:
         root = ET.parse(corpus).getroot()
-    except ET.ParseError as error:
+    except (ET.ParseError, ValueError, LookupError) as error:  # the latter two: an encoding that is not known
         raise InputError(f"not valid XML: {error}", corpus) from error
-    examples = {}
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", corpus) from error
+    examples: dict[int, Example] = {}
     for element in root.iter("example"):
         try:
             sentence = _text(element, "nl", "en")
             query = parse_term(_text(element, "mrl", "geo-funql"))
-            examples[int(element.get("id", ""))] = anonymise(sentence, query, states)
+            number = int(element.get("id", ""))
+            if number in examples:
+                raise ValueError("the id is that of another example, too")
+            examples[number] = anonymise(sentence, query, states)
         except ValueError as error:
             raise InputError(f"example {element.get('id')!r}: {error}", corpus) from error
     if not examples:
@@ -128,6 +144,8 @@ def normalise_sentence(sentence: str) -> list[str]:
 def names_of(term: Term, states: Mapping[str, str]) -> list[tuple[str, ...]]:
     """List how a sentence can name an entity, as words: `austin texas` and `austin tx` for `cityid('austin', 'tx')`."""
     name, *state = (argument.operator.strip("'") for argument in term.arguments)
+    if not name.split():
+        raise ValueError(f"{format_term(term)} names nothing")
     if term.operator == "countryid" and name == "usa":
         return [tuple(alias.split()) for alias in COUNTRY_NAMES]
     suffixes = [f" {states[s]}" for s in state if s in states] + [f" {s}" for s in state] + [""]
@@ -173,12 +191,18 @@ def _text(element: ET.Element, tag: str, language: str) -> str:
 def _read_split(path: Path, examples: Mapping[int, Example]) -> dict[str, list[Example]]:
     """Read lists of example ids under the keys train, dev (which may be absent) and test."""
     try:
-        ids = json.loads("\n".join(line for _, line in read_lines(path)))
-        return {part: [examples[i] for i in ids.get(part, [])] for part in ("train", "dev", "test")}
-    except KeyError as error:
-        raise InputError(f"corpus.xml has no example with id {error}", path) from error
-    except (ValueError, AttributeError, TypeError) as error:
+        read = read_json(path)
+        ids: dict[str, list[int]] = {"train": read["train"], "dev": read.get("dev", []), "test": read["test"]}
+        numbers = [i for part in ids.values() for i in part]
+        if not all(isinstance(part, list) for part in ids.values()) or not all(type(i) is int for i in numbers):
+            raise TypeError
+    except (ValueError, LookupError, AttributeError, TypeError) as error:
         raise InputError("expected lists of example ids under the keys train, dev and test", path) from error
+    if unknown := [i for i in numbers if i not in examples]:
+        raise InputError(f"corpus.xml has no example with id {unknown[0]}", path)
+    if len(set(numbers)) < len(numbers):
+        raise InputError("an id occurs twice; expected disjoint lists", path)
+    return {part: [examples[i] for i in members] for part, members in ids.items()}
 
 
 def _notes(split: str, parts: Mapping[str, Sequence[Example]]) -> list[str]:

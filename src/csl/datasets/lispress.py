@@ -11,6 +11,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from csl.datasets.programs import check_depth
+
 QUOTE = '"'
 WHOLE = "▁"  # starts a token that is one word of a literal, whatever its neighbours
 
@@ -125,6 +127,7 @@ def parse_program(tokens: tuple[str, ...]) -> Call | Literal:
     """Read a program as a tree; raises ValueError with the reason if it is not one bracketed expression."""
     if tokens[:1] != ("(",):
         raise ValueError("a program starts with an opening bracket")
+    check_depth(tokens)
     tree, end = _parse(tokens, 1)
     if end != len(tokens):
         raise ValueError(f"unexpected {tokens[end]!r} after the end of the program")

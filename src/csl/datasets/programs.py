@@ -8,12 +8,13 @@ Linear in the number of tokens, and without recursion: any depth of nesting will
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from csl.errors import InputError
 
 ENTITY = "<entity>"
+DEEPEST = 100
 DEFAULT_ENTITIES = r"""m[0-9]+|[+-]?[0-9]+([.,:/-][0-9]+)*|"[^"]*"|'[^']*'"""  # placeholders, numbers, quoted words
 
 _BEFORE_BRACKET = ("#", "'", "`")  # LISP's reader marks: part of the notation, not functions
@@ -30,6 +31,15 @@ class Term:
     def atom(self) -> str:
         """The symbol with its number of arguments: `loc_2/1`."""
         return f"{self.symbol}/{len(self.arguments)}"
+
+
+def check_depth(tokens: Iterable[str]) -> None:
+    """Raise a ValueError if brackets are nested deeper than functions that follow them recursively can go."""
+    depth = 0
+    for token in tokens:
+        depth += (token == "(") - (token == ")")
+        if depth > DEEPEST:
+            raise ValueError(f"brackets are nested more than {DEEPEST} deep")
 
 
 def entity_pattern(pattern: str) -> re.Pattern[str]:

@@ -5,14 +5,13 @@ lists of example ids. `prepare_tenth` makes splits of the same kind from a publi
 numbers cannot be compared with published ones. A few seconds for the full set.
 """
 
-import json
 import random
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from csl.data import Example
-from csl.data.files import read_lines
+from csl.data.files import parse_json, read_json, read_lines
 from csl.datasets.lispress import WHOLE, Literal, literals_of, parse_program, tokenise, tokenise_sentence
 from csl.datasets.lispress_cfg import output_cfg
 from csl.datasets.task import Task
@@ -66,7 +65,7 @@ def prepare(source: Path | None, split: str) -> Task:
     if (len(train), len(dev), len(test)) != SIZES[split]:
         sizes = f"{len(train)}, {len(dev)} and {len(test)}"
         notes.append(f"train, dev and test have {sizes} examples; the paper's table says {SIZES[split]}")
-    return _task(train, dev, test, notes)
+    return _task(folder, train, dev, test, notes)
 
 
 def prepare_tenth(source: Path | None, split: str) -> Task:
@@ -88,10 +87,12 @@ def prepare_tenth(source: Path | None, split: str) -> Task:
         f"{len(shots)} cross-domain examples of the official dev set are in train, the rest of that set is test",
         "made from a tenth of the training data: figures cannot be compared with published ones",
     ]
-    return _task(kept + [valid[i] for i in shots], [], test, notes)
+    return _task(folder, kept + [valid[i] for i in shots], [], test, notes)
 
 
-def _task(train: list[Example], dev: list[Example], test: list[Example], notes: list[str]) -> Task:
+def _task(folder: Path, train: list[Example], dev: list[Example], test: list[Example], notes: list[str]) -> Task:
+    if not train:
+        raise InputError("the files leave no example to train on; are they of this data set?", folder)
     return Task(
         train=train,
         dev=dev,
@@ -107,16 +108,16 @@ def _task(train: list[Example], dev: list[Example], test: list[Example], notes: 
 
 def read_turns(path: Path) -> dict[str, Example]:
     """Read the turns of a JSON lines file as examples, by their ids `dialogue_id.turn_index`."""
-    examples = {}
+    examples: dict[str, Example] = {}
     for number, line in read_lines(path):
         if line.strip():
             try:
-                turn = json.loads(line)
+                turn = parse_json(line)
                 example = Example(
                     tokenise_sentence(turn["utterance"]), tokenise(turn["plan"]), {"category": _category(turn)}
                 )
                 parse_program(example.target)
-                examples[f"{turn['dialogue_id']}.{turn['turn_index']}"] = example
+                name = f"{turn['dialogue_id']}.{turn['turn_index']}"
             except (KeyError, TypeError, AttributeError) as error:
                 needed = "dialogue_id, turn_index, utterance and plan"
                 raise InputError(f"expected a JSON object with {needed} on each line", path, number) from error
@@ -124,6 +125,11 @@ def read_turns(path: Path) -> dict[str, Example]:
                 raise InputError(str(error), path, number) from error
             if not example.source:
                 raise InputError("the utterance is empty", path, number)
+            if name in examples:
+                raise InputError(f"turn {name} is in the file twice; remove one of them", path, number)
+            examples[name] = example
+    if not examples:
+        raise InputError("no turns in the file; copy or download it again", path)
     return examples
 
 
@@ -161,14 +167,14 @@ def _copied(literal: Literal, sentence: tuple[str, ...]) -> tuple[str, ...] | No
         found = any(sentence[i : i + n] == literal.tokens for i in range(len(sentence) - n + 1))
         return literal.tokens if n and found else None
     if literal.head == "Number":
-        number = literal.tokens[0]
+        number = "".join(literal.tokens)
         return next(((t,) for t in (number, number.removesuffix(".0")) if t in sentence), None)
     return None
 
 
 def _read_ids(path: Path) -> dict[str, list[str]]:
     try:
-        ids = json.loads("\n".join(line for _, line in read_lines(path)))
+        ids = read_json(path)
         return {part: [str(i) for i in ids[part]] for part in ("train", "valid_s", "valid", "test_s", "test")}
     except (ValueError, KeyError, TypeError) as error:
         raise InputError("expected lists of ids under train, valid_s, valid, test_s and test", path) from error

@@ -146,6 +146,8 @@ def remove_variables(logical_form: str) -> Form:
             else:
                 form = describe(argument, own_subject if role == CONTROL else None)
             if role == AGENT:
+                if any(inner[0] != "nmod" for inner, _ in form.arguments):  # repeated, it could grow without end
+                    raise ValueError(f"the agent of x _ {value} is an event")
                 own_subject = argument, form
             forms.append((role, form))
         return Form(facts.words[value], value in facts.definite, tuple(forms))

@@ -6,7 +6,6 @@ The seed is not of a recipe but of a run.
 """
 
 import os
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,8 +14,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field
 
 import csl
-from csl.data.files import read_lines
-from csl.data.options import changed
+from csl.data.options import changed, read_toml
 from csl.errors import InputError, nearest
 from csl.induction.config import InductionConfig
 from csl.model.config import FitConfig
@@ -117,8 +115,8 @@ class Recipe:
             if "seed" in values and table in SEEDED:
                 raise InputError(f"{table}.seed: seeds are of runs, not of recipes; choose one with --seed", path)
             for key, value in given.items():
-                if f"{table}.{key}" in FILES and value and (table, value) != ("fit", DEV):
-                    values[key] = os.path.normpath(folder / str(value))
+                if f"{table}.{key}" in FILES and value and isinstance(value, str) and (table, value) != ("fit", DEV):
+                    values[key] = os.path.normpath(folder / value)
             new[table] = changed(config, values, path)
         return replace(self, **new)
 
@@ -168,7 +166,9 @@ def read_recipe(name: str) -> Recipe:
     """Read a recipe: a built-in one by name, or a file that ends in .toml."""
     path = Path(name)
     if path.suffix == ".toml":
-        name = path.stem
+        name = path.stem  # also that of the folder of its runs
+        if name in (".", ".."):
+            raise InputError("a recipe needs a name before .toml", path)
     elif name in recipe_names():
         path = RECIPES / f"{name}.toml"
     else:
@@ -195,10 +195,7 @@ def _read(path: Path, above: tuple[Path, ...]) -> Recipe:
     """Read a file on top of what it extends."""
     if path.resolve() in above:
         raise InputError("extends itself; remove one `extends`", path)
-    try:
-        values = tomllib.loads("\n".join(line for _, line in read_lines(path)))
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"not valid TOML: {error}", path) from error
+    values = read_toml(path)
     for key, value in values.items():
         if key not in (known := ("title", "extends", *TABLES)):
             raise InputError(f"no table or option {key!r} here; {nearest(key, known)}", path)
@@ -215,6 +212,6 @@ def _find(extends: str, path: Path) -> Path:
     """Find what a recipe extends: a file beside it, or a built-in recipe."""
     name = f"{extends.removesuffix('.toml')}.toml"
     for folder in (path.parent, RECIPES):
-        if (folder / name).exists():
+        if os.path.exists(folder / name):  # unlike Path.exists, False for a name that no file can have
             return folder / name
     raise InputError(f"extends {extends!r}, which is no file beside it; {nearest(extends, recipe_names())}", path)
