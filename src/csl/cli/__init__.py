@@ -20,6 +20,7 @@ from csl.cli import (
     fit,
     grammar,
     induce,
+    nqg,
     parse,
     predict,
     report,
@@ -67,6 +68,7 @@ app.add_typer(data.app, name="data")
 grammar.app.command()(explain.coverage)
 grammar.app.command()(explain.explain)
 app.add_typer(grammar.app, name="grammar")
+app.add_typer(nqg.app, name="nqg")
 
 
 def _fail(error: CslError) -> NoReturn:
