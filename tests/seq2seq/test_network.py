@@ -67,7 +67,7 @@ def test_sizes_are_those_of_the_config() -> None:
     for stack in (network.encoder, network.decoder):
         assert len(stack.block) == 2
         assert stack.block[0].layer[0].SelfAttention.q.weight.shape == (3 * 64, 32)
-        assert stack.block[1].layer[-1].DenseReluDense.wi.weight.shape == (48, 32)
+        assert stack.block[1].layer[-1].DenseReluDense.wi_0.weight.shape == (48, 32)
         assert stack.dropout.p == 0.25
 
 

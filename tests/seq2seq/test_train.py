@@ -185,9 +185,10 @@ def scripted(monkeypatch: pytest.MonkeyPatch, values: Sequence[float]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("values", "best"), [((0.2, 0.7, 0.5), 8), ((0.9, 0.1, 0.2), 4), ((0.1, 0.2, 0.3), 12), ((0.0, 0.5, 0.5), 8)]
+    ("values", "best"),
+    [((0.2, 0.7, 0.5), 8), ((0.9, 0.1, 0.2), 4), ((0.1, 0.2, 0.3), 12), ((0.0, 0.5, 0.5), 12), ((0.5, 0.5, 0.1), 8)],
 )
-def test_the_first_best_weights_are_kept(
+def test_the_last_best_weights_are_kept(
     values: tuple[float, ...], best: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     train(PAIRS, tmp_path / "until", changed(LONG, steps=best))
@@ -445,7 +446,7 @@ def test_fewer_pairs_a_batch_than_processes_are_refused(tmp_path: Path, monkeypa
 
 def settings(config: TrainConfig) -> list[str]:
     values = {key: value for key, value in config.model_dump().items() if key not in ("model", "prefix")}
-    return [f"--set={key}={value}" for key, value in values.items()]
+    return [f"--set={key}={value}" for key, value in values.items() if value is not None]
 
 
 def test_two_processes_learn_as_one(learned: Path, tmp_path: Path) -> None:

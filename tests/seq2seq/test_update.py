@@ -63,7 +63,7 @@ def test_updates_are_those_of_a_plain_loop() -> None:
     losses = []
     for step in range(6):
         updater(batches[step], step)
-        optimizer.param_groups[0]["lr"] = config.learning_rate * [0.25, 0.5, 0.75, 1, 1, 1][step]
+        optimizer.param_groups[0]["lr"] = config.rate * [0.25, 0.5, 0.75, 1, 1, 1][step]
         optimizer.zero_grad()
         loss = token_losses(plain, batches[step]).mean()
         loss.backward()
@@ -96,6 +96,12 @@ def test_the_loss_is_taken_once() -> None:
     updater(batches[0], 0)
     assert updater.take_loss(1) == pytest.approx(first, rel=1e-5)
     assert updater.take_loss(1) == 0
+
+
+@pytest.mark.parametrize(("model", "rate"), [("scratch", 3e-4), ("some-checkpoint", 1e-3)])
+def test_new_models_have_a_lower_rate_of_their_own(model: str, rate: float) -> None:
+    assert TrainConfig(model=model).rate == rate
+    assert TrainConfig(model=model, learning_rate=0.5).rate == 0.5
 
 
 def test_processes_add_up_to_one() -> None:

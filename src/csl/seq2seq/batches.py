@@ -1,19 +1,20 @@
-"""Batches of original and synthetic pairs in a fixed proportion, of few shapes, as a function of the step alone.
+"""Batches of original and synthetic pairs in a fixed proportion, as a function of the step alone.
 
 Each part is an endless stream of permutations, so a small part is seen more often than a large one, and nothing is
-copied. Pools of `POOL` batches take from both streams in proportion, are sorted by length and cut into batches, which
-come in random order. Lengths are rounded up, so that a graph captured for one batch serves many. Nothing but the seed
-and the step decides a batch: training that was stopped goes on with the batches that it would have seen.
+copied. Lengths are rounded up, so that a graph captured for one batch serves many. Pairs are not sorted by length:
+batches of one length each take less padding, but a model learns to count far worse from them (SCAN MCD1 after 4,000
+steps: 81 % instead of 97 %). Nothing but the seed and the step decides a batch: training that was stopped goes on with
+the batches that it would have seen.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-POOL = 32  # batches sorted by length together
 LENGTHS = np.array([8, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512])  # then multiples of 256
 IGNORED = -100  # a label that has no loss
 
@@ -55,29 +56,16 @@ class Batches:
         if not len(synthetic) or not len(original):
             share = float(len(synthetic) > 0)
         self._parts = (_Stream(len(original), (seed, 0)), _Stream(len(synthetic), (seed, 1)))
-        self._share, self._size, self._seed, self._pad = share, size, seed, pad
+        self._share, self._size, self._pad = share, size, pad
         self._originals = len(original)
         self._sources = [np.asarray(row, np.int64) for row in (*original.sources, *synthetic.sources)]
         self._targets = [np.asarray(row, np.int64) for row in (*original.targets, *synthetic.targets)]
-        self._lengths = rounded(lengths_of(self._sources)), rounded(lengths_of(self._targets))  # lexsort: last is first
-        self._pool: tuple[int, Ints] = (-1, np.empty(0, np.int64))
 
     def members(self, step: int) -> Ints:
         """Give the numbers of a batch's pairs: originals first, then synthetic ones."""
-        number, place = divmod(step, POOL)
-        if self._pool[0] != number:
-            self._pool = number, self._new_pool(number)
-        return self._pool[1][place]
-
-    def _new_pool(self, number: int) -> Ints:
-        begin, end = (round(self._share * self._size * POOL * n) for n in (number, number + 1))
-        total = self._size * POOL
-        originals = self._parts[0].take(number * total - begin, (number + 1) * total - end)
-        synthetics = self._parts[1].take(begin, end) + self._originals
-        chance = np.random.default_rng((self._seed, 2, number))
-        pairs = chance.permutation(np.concatenate([originals, synthetics]))
-        by_length = pairs[np.lexsort([lengths[pairs] for lengths in self._lengths])]
-        return chance.permutation(by_length.reshape(POOL, self._size))
+        begin, end = (round(self._share * self._size * n) for n in (step, step + 1))
+        originals = self._parts[0].take(step * self._size - begin, (step + 1) * self._size - end)
+        return np.concatenate([originals, self._parts[1].take(begin, end) + self._originals])
 
     def __getitem__(self, step: int) -> Batch:
         chosen = self.members(step)
@@ -91,13 +79,15 @@ class _Stream:
 
     def __init__(self, n: int, seed: tuple[int, int]) -> None:
         self._n, self._seed = n, seed
+        self._order = lru_cache(2)(self._new_order)  # a batch may reach into the next one
+
+    def _new_order(self, epoch: int) -> Ints:
+        return np.random.default_rng((*self._seed, epoch)).permutation(self._n)
 
     def take(self, begin: int, end: int) -> Ints:
-        if begin == end:
-            return np.empty(0, np.int64)
-        first, last = begin // self._n, (end - 1) // self._n
-        orders = [np.random.default_rng((*self._seed, epoch)).permutation(self._n) for epoch in range(first, last + 1)]
-        return np.concatenate(orders)[begin - first * self._n : end - first * self._n]
+        epochs = range(begin // self._n, -(-end // self._n)) if begin < end else range(0)
+        parts = [self._order(e)[max(0, begin - e * self._n) : end - e * self._n] for e in epochs]
+        return np.concatenate([np.empty(0, np.int64), *parts])
 
 
 def padded(rows: Sequence[Row], fill: int) -> tuple[Ints, Ints]:

@@ -20,7 +20,9 @@ class TrainConfig(BaseModel):
     steps: Annotated[int, Field(ge=1, description="updates")] = 2000
     batch_size: Annotated[int, Field(ge=1, description="pairs an update, over all processes")] = 128
     optimizer: Annotated[Literal["adafactor", "adamw"], Field(description="adafactor or adamw")] = "adamw"
-    learning_rate: Annotated[float, Field(gt=0, description="reached after the warm-up")] = 1e-3
+    learning_rate: Annotated[
+        float | None, Field(gt=0, description="reached after the warm-up; default: 0.001, of a new model 0.0003")
+    ] = None
     schedule: Annotated[
         Literal["constant", "linear"], Field(description="of the rate: constant, or linear to 0 at the last step")
     ] = "constant"
@@ -42,3 +44,8 @@ class TrainConfig(BaseModel):
     heads: Annotated[int, Field(ge=1, description="of attention, of 64 dimensions each")] = 4
     d_model: Annotated[int, Field(ge=1, description="width of the residual stream")] = 256
     d_ff: Annotated[int, Field(ge=1, description="width of the feed-forward layers")] = 1024
+
+    @property
+    def rate(self) -> float:
+        """The learning rate; new models diverge, or forget what they had, at one that suits pretrained ones."""
+        return self.learning_rate or (3e-4 if self.model == SCRATCH else 1e-3)

@@ -1,11 +1,11 @@
 """The network: any encoder-decoder of Hugging Face, from a checkpoint or with new weights.
 
-A new network is a T5 with the sizes of the config. Its embeddings are tied and drawn with deviation 1, as T5 has it;
-that trains only because the decoder's output is scaled by d_model^-1/2 before it meets them (`scale_decoder_outputs`).
-T5 knows positions by relative biases of attention alone. They start near 0 and move by a learning rate a step, so that
-a new network reads its input as a bag of words for thousands of steps: here each head starts with a side, and every
-second one with a neighbour, to look at instead. Dropout is off unless it is asked for: counting and other exact tasks,
-which are what a new network is for, are learnt far more slowly with T5's 10 %.
+A new network is a T5 with the sizes of the config and, as T5 1.1 has it, gated feed-forward layers. Its embeddings are
+tied and drawn with deviation 1; that trains only because the decoder's output is scaled by d_model^-1/2 before it meets
+them (`scale_decoder_outputs`). T5 knows positions by relative biases of attention alone. They start near 0 and move by
+a learning rate a step, so that a new network reads its input as a bag of words for thousands of steps: here each head
+starts with a side, and every second one with a neighbour, to look at instead. Dropout is off unless it is asked for:
+counting and other exact tasks, which are what a new network is for, are learnt far more slowly with T5's 10 %.
 """
 
 from pathlib import Path
@@ -32,8 +32,8 @@ def new_network(config: TrainConfig, vocabulary: int) -> "PreTrainedModel":
 
     sizes = T5Config(
         vocab_size=vocabulary, d_model=config.d_model, d_kv=D_KV, d_ff=config.d_ff, num_layers=config.layers,
-        num_heads=config.heads, dropout_rate=config.dropout or 0.0, pad_token_id=0, eos_token_id=1,
-        decoder_start_token_id=0,
+        num_heads=config.heads, feed_forward_proj="gated-gelu", dropout_rate=config.dropout or 0.0, pad_token_id=0,
+        eos_token_id=1, decoder_start_token_id=0,
     )  # fmt: skip
     torch.manual_seed(config.seed)
     network = T5ForConditionalGeneration(sizes)

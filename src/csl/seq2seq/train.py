@@ -222,7 +222,9 @@ class _Run:
             self._board.flush()
 
     def _save(self, model: Seq2Seq, update: Updater, report: Progress) -> None:
-        better = report.dev is not None and (self._best_dev is None or report.dev > self._best_dev[0])
+        better = report.dev is not None and (
+            self._best_dev is None or report.dev >= self._best_dev[0]
+        )  # of equals the last
         if better and report.dev is not None:
             self._best_dev = report.dev, report.step
         if self._main and report.step < self._config.steps:

@@ -28,16 +28,16 @@ def new_optimizer(network: torch.nn.Module, config: TrainConfig, device: torch.d
     if config.optimizer == "adafactor":
         from transformers import Adafactor
 
-        return Adafactor(network.parameters(), lr=config.learning_rate, scale_parameter=False, relative_step=False)
+        return Adafactor(network.parameters(), lr=config.rate, scale_parameter=False, relative_step=False)
     if device.type != "cuda":
-        return torch.optim.AdamW(network.parameters(), lr=config.learning_rate, weight_decay=0.0)
-    rate = torch.tensor(config.learning_rate, device=device)  # a tensor, so that a captured step reads the rate of now
+        return torch.optim.AdamW(network.parameters(), lr=config.rate, weight_decay=0.0)
+    rate = torch.tensor(config.rate, device=device)  # a tensor, so that a captured step reads the rate of now
     return torch.optim.AdamW(network.parameters(), lr=rate, weight_decay=0.0, fused=True, capturable=True)
 
 
 def set_rate(optimizer: torch.optim.Optimizer, config: TrainConfig, step: int) -> None:
     """Set the learning rate of a step, the first of which is 0."""
-    rate = config.learning_rate * min(1.0, (step + 1) / (config.warmup + 1))
+    rate = config.rate * min(1.0, (step + 1) / (config.warmup + 1))
     if config.schedule == "linear":
         rate *= 1 - step / config.steps
     for group in optimizer.param_groups:
