@@ -32,14 +32,14 @@ class Typings(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def _write_out(goal, product, out, vertex, size):
+def _write_out(goal, product, origin, spans, out, vertex, size):
     """Append what the goal, a part of the product, reaches to the forest `out`, parents first.
 
-    Returns the arrays of the forest (applications, rules, arguments, children), the vertex and the number of
-    applications after the last.
+    `origin[part]` is the vertex it is a part of, whose span it has. Returns the arrays of the forest (spans,
+    applications, rules, arguments, children), the vertex and the number of applications after the last.
     """
     rules, arguments, children, part_apps = product
-    applications, out_rules, out_arguments, out_children = out
+    out_spans, applications, out_rules, out_arguments, out_children = out
     reached = np.zeros(goal + 1, np.bool_)
     reached[goal] = True
     for t in range(goal, -1, -1):
@@ -66,24 +66,27 @@ def _write_out(goal, product, out, vertex, size):
                 at += 1
             size += 1
             out_arguments[size] = at
+        out_spans = with_room(out_spans, vertex, 1)
+        out_spans[vertex] = spans[origin[t]]
         vertex += 1
         applications = with_room(applications, vertex, 1)
         applications[vertex] = size
-    return (applications, out_rules, out_arguments, out_children), vertex, size
+    return (out_spans, applications, out_rules, out_arguments, out_children), vertex, size
 
 
 @njit(cache=True, nogil=True)
 def _empty():
-    return np.zeros(256, np.int64), np.empty(256, np.int32), np.zeros(256, np.int64), np.empty(256, np.int32)
+    offsets, ids = np.zeros(256, np.int64), np.empty(256, np.int32)
+    return np.empty((256, 3), np.int32), offsets, ids, offsets.copy(), ids.copy()
 
 
 @njit(cache=True, nogil=True)
 def _forests(status, vertices, out, vertex, size):
-    applications, rules, arguments, children = out
+    spans, applications, rules, arguments, children = out
     return Forests(
         status,
         vertices,
-        np.empty((0, 3), np.int32),
+        spans[:vertex].copy(),
         applications[: vertex + 1].copy(),
         rules[:size].copy(),
         arguments[: size + 1].copy(),
@@ -159,13 +162,12 @@ def _max_arity(arguments):
 def with_outputs(forests, values, begin, middle, y_values, y_offsets):
     """Keep the derivations of input k whose output is y k = `y_values[y_offsets[k]:y_offsets[k + 1]]`.
 
-    `values`, `begin`, `middle` are the rules. The vertices of the result have no spans. Inputs without such a
-    derivation are UNCOVERED.
+    `values`, `begin`, `middle` are the rules. Inputs without such a derivation are UNCOVERED.
     """
     n_inputs = len(forests.status)
     status, vertices = np.zeros(n_inputs, np.int32), np.zeros(n_inputs + 1, np.int64)
     out, vertex, size = _empty(), 0, 0
-    product = _product()
+    product, origin = _product(), np.empty(256, np.int64)
     found = (np.empty(64, np.int32), np.empty(64, np.int32), np.zeros(64, np.int64), np.empty(64, np.int32))
     items = np.zeros((256, CHILD), np.int32)  # part → the stretch of y it derives
     part_of = np.empty(64, np.int32)
@@ -214,12 +216,14 @@ def with_outputs(forests, values, begin, middle, y_values, y_offsets):
             first[v - v0] = parts
             product, parts, count = _add_parts(found, n_found, n_labels, part_of, product, parts, count)
             last[v - v0] = parts
+            origin = with_room(origin, first[v - v0], parts - first[v - v0])
+            origin[first[v - v0] : parts] = v
         goal = first[0]
         while goal < last[0] and items[goal, LENGTH] != len(y):
             goal += 1
         if goal < last[0]:
             status[k] = COVERED
-            out, vertex, size = _write_out(goal, product, out, vertex, size)
+            out, vertex, size = _write_out(goal, product, origin, forests.spans, out, vertex, size)
         vertices[k + 1] = vertex
     return _forests(status, vertices, out, vertex, size)
 
@@ -228,12 +232,12 @@ def with_outputs(forests, values, begin, middle, y_values, y_offsets):
 def with_types(forests, typings):
     """Keep the derivations whose output the output CFG derives from its start symbol, once for each typing.
 
-    Inputs without such a derivation are UNCOVERED. The vertices of the result have no spans.
+    Inputs without such a derivation are UNCOVERED.
     """
     n_inputs = len(forests.status)
     status, vertices = np.zeros(n_inputs, np.int32), np.zeros(n_inputs + 1, np.int64)
     out, vertex, size = _empty(), 0, 0
-    product = _product()
+    product, origin = _product(), np.empty(256, np.int64)
     found = (np.empty(64, np.int32), np.empty(64, np.int32), np.zeros(64, np.int64), np.empty(64, np.int32))
     chosen = np.empty(_max_arity(forests.arguments), np.int32)
     for k in range(n_inputs):
@@ -256,12 +260,15 @@ def with_types(forests, typings):
                     if t == n:
                         found = _note(found, n_found, typings.rows[row, 0], rule, chosen, n)
                         n_found += 1
+            before = parts
             product, parts, count = _add_parts(
                 found, n_found, typings.n_categories, part_of[v - v0], product, parts, count
             )
+            origin = with_room(origin, before, parts - before)
+            origin[before:parts] = v
         goal = part_of[0, typings.root]
         if goal >= 0:
             status[k] = COVERED
-            out, vertex, size = _write_out(goal, product, out, vertex, size)
+            out, vertex, size = _write_out(goal, product, origin, forests.spans, out, vertex, size)
         vertices[k + 1] = vertex
     return _forests(status, vertices, out, vertex, size)

@@ -57,6 +57,17 @@ def softmax(theta: FloatArray) -> FloatArray:
     return e / e.sum(axis=-1, keepdims=True)
 
 
+def typings_of(grammar: Grammar, output_cfg: OutputCfg) -> Typings:
+    """Give the typings of all rules, as arrays."""
+    number = {name: k for k, name in enumerate(output_cfg.categories)}
+    rows = [[(t.category, *t.children) for t in output_cfg.typings(rule.target)] for rule in grammar]
+    table = np.full((sum(map(len, rows)), 1 + max(1, grammar.max_arity)), -1, np.int32)
+    for k, row in enumerate(row for group in rows for row in group):
+        table[k, : len(row)] = [number[name] for name in row]
+    offsets = np.concatenate([[0], np.cumsum([len(group) for group in rows], dtype=np.int64)])
+    return Typings(offsets, table, number[ROOT.name], len(number))
+
+
 class Model:
     """A grammar with parameters: θ[context, state] and θ[state, rule]."""
 
@@ -91,15 +102,7 @@ class Model:
     @cached_property
     def _typings(self) -> Typings | None:
         """The typings of all rules, as arrays."""
-        if self.output_cfg is None:
-            return None
-        number = {name: k for k, name in enumerate(self.output_cfg.categories)}
-        rows = [[(t.category, *t.children) for t in self.output_cfg.typings(rule.target)] for rule in self.grammar]
-        table = np.full((sum(map(len, rows)), 1 + max(1, self.grammar.max_arity)), -1, np.int32)
-        for k, row in enumerate(row for group in rows for row in group):
-            table[k, : len(row)] = [number[name] for name in row]
-        offsets = np.concatenate([[0], np.cumsum([len(group) for group in rows], dtype=np.int64)])
-        return Typings(offsets, table, number[ROOT.name], len(number))
+        return None if self.output_cfg is None else typings_of(self.grammar, self.output_cfg)
 
     @cached_property
     def _kept(self) -> "Kept[Model]":
