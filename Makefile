@@ -11,11 +11,10 @@ $(READY): pyproject.toml constraints.txt
 	touch $@
 
 demo: $(READY)
-	$(BIN)/csl data prepare scan --split jump --out runs/demo/data
-	$(BIN)/csl augment runs/demo/data/train.tsv --out runs/demo/run
-	$(BIN)/csl grammar show runs/demo/run
-	$(BIN)/csl grammar explain runs/demo/run "jump around left twice and walk"
-	$(BIN)/csl evaluate runs/demo/run runs/demo/data/test.tsv
+	$(BIN)/csl run scan/jump
+	$(BIN)/csl grammar show runs/scan/jump/seed-0
+	$(BIN)/csl grammar explain runs/scan/jump/seed-0 "jump around left twice and walk"
+	$(BIN)/csl table main runs/scan
 
 test: $(READY)
 	$(BIN)/python -m pytest
