@@ -7,6 +7,7 @@ CSL. The driver, which runs the algorithm, is not repeated: its checkpoints are 
 """
 
 import os
+import socket
 from collections.abc import Callable
 from itertools import count
 from typing import Any
@@ -20,6 +21,7 @@ from csl.engine.threads import Threads
 from csl.engine.worker import Piece, pack, unpack, work
 from csl.errors import CslError, InputError
 
+PATIENCE = 5  # seconds to wait for the machine of an address; Ray itself waits for minutes
 RETRIES = 5  # of a stretch whose worker is lost; one that kills every worker must come to an end
 _numbers = count()  # of calls and of pieces of state; never used again, as workers remember them
 
@@ -37,6 +39,7 @@ class Ray(Engine):
         self._ray, self._local = ray, Threads(threads)
         self._own = not ray.is_initialized()
         if self._own:
+            _check_reachable(address)
             options: dict[str, Any] = {"address": address} if address else {"address": "local", "num_cpus": threads}
             try:
                 ray.init(**options, include_dashboard=False, log_to_driver=False, logging_level="error")
@@ -114,3 +117,14 @@ class Ray(Engine):
         lengths = self._lengths.get(state, [0] * len(arrays))
         self._lengths[state] = [len(array) for array in arrays]
         return tuple(array[length:] for array, length in zip(arrays, lengths, strict=True))
+
+
+def _check_reachable(address: str | None) -> None:
+    """Refuse an address that nobody answers at."""
+    host, _, port = (address or "").removeprefix("ray://").rpartition(":")
+    if not host or not port.isdigit():
+        return  # auto, or what Ray itself refuses at once
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), PATIENCE).close()
+    except (OSError, OverflowError) as error:
+        raise InputError(f"no Ray cluster answers at {address} ({error}); is it `ray start`ed there?") from error

@@ -1,0 +1,76 @@
+"""A worker catches up on the state; here without a cluster, with lists in place of its object store."""
+
+from itertools import count
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from csl import __version__
+from csl.engine import worker
+from csl.engine.worker import Piece, pack, unpack, work
+from csl.errors import InputError
+
+Ints = npt.NDArray[np.int64]
+numbers = count(10**9)
+
+
+class Store:
+    """Keeps packed values, and counts what is fetched of them."""
+
+    def __init__(self) -> None:
+        self.values: list[npt.NDArray[np.uint8]] = []
+        self.fetched = 0
+
+    def put(self, value: object) -> int:
+        self.values.append(pack(value))
+        return len(self.values) - 1
+
+    def get(self, refs: list[int]) -> list[npt.NDArray[np.uint8]]:
+        self.fetched += len(refs)
+        return [self.values[ref] for ref in refs]
+
+
+def joined(part: Ints, arrays: tuple[Ints, ...], more: int) -> list[list[int]]:
+    return [[*array.tolist(), *part.tolist(), more] for array in arrays]
+
+
+def ask(store: Store, piece: Piece, part: int = 7, version: str = __version__) -> object:
+    call = pack((joined, [None, 5]))
+    return unpack(work(version, store.get, next(numbers), call, {0: piece}, pack(np.array([part]))))
+
+
+def test_only_what_is_new_is_fetched() -> None:
+    store, key = Store(), next(numbers)
+    refs = [store.put((np.array([1, 2]), np.array([3])))]
+    assert ask(store, Piece(key, True, refs)) == [[1, 2, 7, 5], [3, 7, 5]]
+    refs += [store.put((np.array([8]), np.array([9]))), store.put((np.array([0]), np.empty(0, np.int64)))]
+    assert ask(store, Piece(key, True, refs)) == [[1, 2, 8, 0, 7, 5], [3, 9, 7, 5]]
+    assert ask(store, Piece(key, True, refs)) == [[1, 2, 8, 0, 7, 5], [3, 9, 7, 5]]
+    assert store.fetched == 3
+
+
+def test_a_worker_that_forgot_fetches_all_again() -> None:
+    store, key = Store(), next(numbers)
+    refs = [store.put((np.array([1]),)), store.put((np.array([2]),))]
+    assert ask(store, Piece(key, True, refs)) == [[1, 2, 7, 5]]
+    for _ in range(worker.HELD):
+        ask(store, Piece(next(numbers), False, [store.put((np.array([4]),))]))
+    before = store.fetched
+    assert ask(store, Piece(key, True, refs)) == [[1, 2, 7, 5]]
+    assert store.fetched == before + 2
+    assert len(worker._held) == worker.HELD
+
+
+def test_arrays_arrive_writable_as_kernels_are_compiled_for_them() -> None:
+    array = np.arange(5)
+    arrived = unpack(pack((array, "x")))[0]
+    arrived[0] = 9
+    assert array[0] == 0
+    assert arrived.flags.c_contiguous
+
+
+def test_another_version_is_refused() -> None:
+    store = Store()
+    with pytest.raises(InputError, match="install one version"):
+        ask(store, Piece(next(numbers), False, [store.put((np.array([4]),))]), version="0.0.0")
