@@ -80,6 +80,7 @@ class Search:
         """Take one step; return the number of actions."""
         self.remove_derivable()
         self._find_pairs()
+        self.candidates = 0
         taken = self._act() if len(self._pairs) else 0
         self._cover_store()
         return taken
