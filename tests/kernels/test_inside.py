@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from csl.data import Example
 from csl.grammar import Grammar, Rule, parse_grammar
+from csl.kernels.budget import Budget
 from csl.kernels.inside import expectations, log_inside, viterbi
 from csl.kernels.source_chart import COVERED, Forests
 from csl.model.model import FloatArray, context_starts, softmax
@@ -19,6 +20,7 @@ from ..parsing.twins import Twin, grammars, inputs
 states = st.sampled_from([1, 2, 5])
 seeds = st.integers(0, 100)
 batches = st.lists(inputs, min_size=1, max_size=3)
+BUDGET = Budget(2**20, np.zeros(1, np.bool_))
 
 
 class Case:
@@ -134,7 +136,7 @@ def test_viterbi_finds_the_best_derivation(
 ) -> None:
     case = Case(rules, sources, n_states, seed)
     log_p = np.log(case.context @ case.rule.T)
-    scores, used, offsets = viterbi(case.forests, log_p, case.contexts)
+    scores, used, offsets = viterbi(case.forests, log_p, case.contexts, BUDGET)
     for k, pair in enumerate(case.pairs):
         best = max(map(case.plain.log_prob, case.trees[pair]))
         tree = Derivation.from_rules(case.deriver.rules[r] for r in used[offsets[k] : offsets[k + 1]])
@@ -150,7 +152,7 @@ def test_inputs_without_a_derivation_are_minus_infinity() -> None:
     contexts = context_starts(grammar)
     found = log_inside(forests, np.arange(4), context, rule, contexts)
     assert np.exp(found) == pytest.approx([0.25, 0, 0.75 * 0.25, 0])
-    scores, used, offsets = viterbi(forests, np.log(context @ rule.T), contexts)
+    scores, used, offsets = viterbi(forests, np.log(context @ rule.T), contexts, BUDGET)
     assert scores.tolist() == found.tolist()
     assert used.tolist() == [0, 1, 0]
     assert offsets.tolist() == [0, 1, 1, 3, 3]
@@ -173,7 +175,7 @@ def test_long_derivations_do_not_underflow(n_states: int) -> None:
     contexts = context_starts(grammar)
     p = np.log(context @ rule.T)  # contexts: the root, below x, below y
     expected = p[0, 2] + 300 * p[2, 1] + 299 * p[1, 2] + p[1, 0]
-    scores, used, _ = viterbi(forests, p, contexts)
+    scores, used, _ = viterbi(forests, p, contexts, BUDGET)
     assert len(used) == 601
     assert scores[0] == pytest.approx(expected)
     places, copies = np.array([0]), np.array([1.0])
@@ -188,7 +190,7 @@ def test_many_derivations_do_not_overflow() -> None:
     grammar = parse_grammar(["a ### A", "NT_1 and NT_2 ### NT_1 NT_2"])
     n = 120
     source = " and ".join("a" * n).split()
-    forests = Deriver(grammar).forests([source], limit=1_000_000)
+    forests = Deriver(grammar).forests([source])
     found = log_inside(forests, np.array([0]), np.ones((3, 1)), np.array([[0.5], [0.5]]), context_starts(grammar))
     catalan = sum(np.log((n - 1 + k) / k) for k in range(2, n))
     assert found[0] == pytest.approx(catalan + (2 * n - 1) * np.log(0.5))

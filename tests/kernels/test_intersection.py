@@ -13,7 +13,9 @@ from csl.grammar.output_cfg import OutputCfg
 from csl.kernels.source_chart import COVERED, TOO_MANY, UNCOVERED, Forests
 from csl.model.model import Model, context_starts
 from csl.parsing.derivation import Derivation
-from csl.parsing.deriver import Deriver
+from csl.parsing.deriver import DEFAULT, Deriver
+from csl.parsing.forest import join_forests
+from csl.parsing.limits import Limits
 
 from ..parsing.twins import Twin, grammars, inputs, output_cfgs, typing_count, unpacked
 
@@ -66,7 +68,7 @@ def typed_forests(grammar: Grammar, max_units: int, cfg: OutputCfg, sources: lis
     """The forests that a model with this output CFG parses with."""
     contexts = int(context_starts(grammar)[-1])
     model = Model(grammar, np.zeros((contexts, 1)), np.zeros((1, len(grammar))), cfg, max_units)
-    return model._forests(sources)
+    return join_forests([batch.forests for batch in model._batches(sources, DEFAULT)])
 
 
 @settings(deadline=None, max_examples=150)
@@ -94,7 +96,7 @@ def test_a_typing_can_hold_where_the_types_of_the_parts_differ() -> None:
 def test_inputs_with_too_large_forests_stay_so() -> None:
     deriver = Deriver(parse_grammar(["a ### A", "NT_1 NT_2 ### NT_1 NT_2"]))
     pairs = [Example(("a",) * n, ("A",) * n) for n in (3, 30, 2)]
-    forests = deriver.pair_forests(pairs, limit=1000)
+    forests = deriver.pair_forests(pairs, Limits(items=4000))
     assert forests.status.tolist() == [COVERED, TOO_MANY, COVERED]
     assert [len(unpacked(forests, k, deriver.rules)) for k in range(3)] == [2, 0, 1]
 

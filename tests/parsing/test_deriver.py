@@ -12,7 +12,8 @@ from csl.engine.threads import Threads
 from csl.grammar import Grammar, Rule, parse_grammar
 from csl.kernels import source_chart
 from csl.parsing.derivation import MAX_OUTPUT, Derivation
-from csl.parsing.deriver import AmbiguityError, Deriver
+from csl.parsing.deriver import Deriver
+from csl.parsing.limits import AmbiguityError, Limits
 
 from .twins import Twin, grammars, inputs
 
@@ -110,7 +111,7 @@ def test_vertices_come_before_their_children_and_each_is_used() -> None:
 def test_the_forests_of_a_batch_are_those_of_its_inputs() -> None:
     deriver = Deriver(parse_grammar(["a ### A", "b ### B", "NT_1 NT_2 ### NT_2 NT_1", "NT_1 ### x NT_1"]), max_units=1)
     batch = ["ab", "a?", "abab", "ababababab", "b"]
-    found = deriver.forests(batch, limit=100)
+    found = deriver.forests(batch, Limits(items=600))
     covered, too_many = source_chart.COVERED, source_chart.TOO_MANY
     assert found.status.tolist() == [covered, source_chart.UNCOVERED, covered, too_many, covered]
     for k, source in enumerate(batch):
@@ -187,7 +188,7 @@ def test_long_inputs_with_rules_of_nonterminals_alone() -> None:
     long = ("a",) * 60
     assert deriver.covered([long]).tolist() == [True]
     assert deriver.covered_spans((*long, "?", "a")) == [(0, 60), (61, 62)]
-    with pytest.raises(AmbiguityError, match="more than 200,000 rule applications"):
+    with pytest.raises(AmbiguityError, match="over 1,048,576 items"):
         deriver.analyses(long)
     catalan = Deriver(parse_grammar(grammar[:2]))
     assert catalan.analysis_count(long[:12]) == comb(22, 11) // 12  # Catalan numbers

@@ -11,6 +11,7 @@ logarithm is kept beside it: nothing underflows, however deep a derivation. One 
 import numpy as np
 from numba import njit
 
+from csl.kernels.budget import STEPS, spent
 from csl.kernels.room import with_room
 
 
@@ -121,31 +122,46 @@ def expectations(forests, inputs, copies, context, rule, contexts):
 
 
 @njit(cache=True, nogil=True)
-def viterbi(forests, log_p, contexts):
+def viterbi(forests, log_p, contexts, budget):
     """Find the best derivation of each input; `log_p[c, r]` is log p(r | c).
 
-    Returns the log probabilities (−inf: no derivation) and the rules in preorder, end to end, with their offsets.
+    Returns the log probabilities (−inf: no derivation; nan: given up) and the rules in preorder, end to end, with their
+    offsets. A vertex is looked through once for each context in which it is used.
     """
     n_inputs = len(forests.status)
     scores = np.full(n_inputs, -np.inf)
     offsets = np.zeros(n_inputs + 1, np.int64)
     out = np.empty(1024, np.int32)
     size = 0
+    seen = np.full(contexts[-1], -1, np.int64)  # context → the last vertex that was looked through for it, …
+    best, choice = np.empty(contexts[-1]), np.empty(contexts[-1], np.int64)  # … the best there, and its application
     for k in range(n_inputs):
         v0, v1 = forests.vertices[k], forests.vertices[k + 1]
         if v0 < v1:
             a0, p0 = forests.applications[v0], forests.arguments[forests.applications[v0]]
-            weight = np.empty(forests.applications[v1] - a0)
-            taken = np.empty(forests.arguments[forests.applications[v1]] - p0, np.int64)  # child → its application
+            weight = np.zeros(forests.applications[v1] - a0)
+            first_use, next_use, context = _uses(forests, v0, v1, contexts)
+            value, taken = np.empty(len(context)), np.empty(len(context), np.int64)  # of a child: log p, application
+            steps = 0
             for v in range(v1 - 1, v0 - 1, -1):
                 for a in range(forests.applications[v], forests.applications[v + 1]):
-                    c = contexts[forests.rules[a]]
-                    total = 0.0
                     for p in range(forests.arguments[a], forests.arguments[a + 1]):
-                        value, taken[p - p0] = _best(forests, forests.children[p], log_p[c], weight, a0)
-                        total += value
-                        c += 1
-                    weight[a - a0] = total
+                        weight[a - a0] += value[p - p0]
+                p = first_use[v - v0]
+                while p >= 0:
+                    c = context[p]
+                    if seen[c] != v:
+                        seen[c] = v
+                        best[c], choice[c] = _best(forests, v, log_p[c], weight, a0)
+                        steps += forests.applications[v + 1] - forests.applications[v]
+                    value[p], taken[p] = best[c], choice[c]
+                    p = next_use[p]
+                if spent(budget, steps // STEPS):
+                    break
+            if spent(budget, steps // STEPS):
+                scores[k] = np.nan
+                offsets[k + 1] = size
+                continue
             scores[k], goal = _best(forests, v0, log_p[0], weight, a0)
             stack = np.empty(64, np.int64)
             stack[0] = goal
@@ -163,6 +179,23 @@ def viterbi(forests, log_p, contexts):
                     depth += 1
         offsets[k + 1] = size
     return scores, out[:size].copy(), offsets
+
+
+@njit(cache=True, nogil=True)
+def _uses(forests, v0, v1, contexts):
+    """Chain the places where a vertex is a child: vertex → first place; place → the next, and its context."""
+    a0, a1 = forests.applications[v0], forests.applications[v1]
+    p0 = forests.arguments[a0]
+    n = forests.arguments[a1] - p0
+    first, following, context = np.full(v1 - v0, -1, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
+    for a in range(a0, a1):
+        c = contexts[forests.rules[a]]
+        for p in range(forests.arguments[a], forests.arguments[a + 1]):
+            child = forests.children[p] - v0
+            following[p - p0], context[p - p0] = first[child], c
+            first[child] = p - p0
+            c += 1
+    return first, following, context
 
 
 @njit(cache=True, nogil=True)

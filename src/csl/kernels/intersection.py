@@ -6,6 +6,9 @@ that is derived, named by its first occurrence; for an output CFG it is the cate
 which labels go together. What the goal cannot reach is left out.
 
 Products are built children first, so that a part is numbered after its children; written out, the numbers are reversed.
+
+A product can be much larger than the forest. An input whose product, or the search for it, passes the budget is given
+up. As in `forests`, the inputs behind one that fills the share of a batch are left to the next call.
 """
 
 from typing import NamedTuple
@@ -14,12 +17,15 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from csl.kernels.budget import ENTRIES, SHARE, STEPS, spent
 from csl.kernels.derive import CHILD, LENGTH, START, first_place
 from csl.kernels.room import with_room
-from csl.kernels.source_chart import COVERED, UNCOVERED, Forests
+from csl.kernels.source_chart import COVERED, TOO_MANY, UNCOVERED, Forests, given_up
 
 IntArray = npt.NDArray[np.int32]
 OffsetArray = npt.NDArray[np.int64]
+
+ARGUMENTS = 3  # its place among the arrays of a forest that is written: spans, applications, rules, arguments, children
 
 
 class Typings(NamedTuple):
@@ -123,17 +129,18 @@ def _add_parts(found, n_found, n_labels, part_of, product, parts, count):
     """
     labels, found_rules, found_arguments, found_children = found
     rules, arguments, children, part_apps = product
+    following = np.empty(n_found, np.int32)  # chains of applications with the same label, from `part_of[label]`
     for label in range(n_labels):
         part_of[label] = -1
-    for f in range(n_found):
-        part_of[labels[f]] = 0
+    for f in range(n_found - 1, -1, -1):
+        following[f] = part_of[labels[f]]
+        part_of[labels[f]] = f
     for label in range(n_labels):
-        if part_of[label] < 0:
+        f = part_of[label]
+        if f < 0:
             continue
         part_of[label] = parts
-        for f in range(n_found):
-            if labels[f] != label:
-                continue
+        while f >= 0:
             rules, arguments = with_room(rules, count, 1), with_room(arguments, count + 1, 1)
             rules[count] = found_rules[f]
             at = arguments[count]
@@ -143,6 +150,7 @@ def _add_parts(found, n_found, n_labels, part_of, product, parts, count):
                 at += 1
             count += 1
             arguments[count] = at
+            f = following[f]
         parts += 1
         part_apps = with_room(part_apps, parts, 1)
         part_apps[parts] = count
@@ -159,12 +167,28 @@ def _max_arity(arguments):
 
 
 @njit(cache=True, nogil=True)
-def with_outputs(forests, values, begin, middle, y_values, y_offsets):
+def _used(product, parts, count, n_found, steps):
+    """Count the items of a product, what is noted for the vertex at hand, and steps."""
+    return parts + count + product[1][count] + 2 * n_found + steps // STEPS
+
+
+@njit(cache=True, nogil=True)
+def _label(items, parts, n_labels, place, length):
+    """Find a stretch among those of a vertex, which are numbered as they are found; a new one gets the next number."""
+    label = 0
+    while label < n_labels and (items[parts + label, START] != place or items[parts + label, LENGTH] != length):
+        label += 1
+    return label
+
+
+@njit(cache=True, nogil=True)
+def with_outputs(forests, first_input, budget, largest, values, begin, middle, y_values, y_offsets):
     """Keep the derivations of input k whose output is y k = `y_values[y_offsets[k]:y_offsets[k + 1]]`.
 
-    `values`, `begin`, `middle` are the rules. Inputs without such a derivation are UNCOVERED.
+    `values`, `begin`, `middle` are the rules. The result begins with `first_input`. Inputs without such a derivation
+    are UNCOVERED. Forests of more than `largest` items are given up.
     """
-    n_inputs = len(forests.status)
+    n_inputs = len(forests.status) - first_input
     status, vertices = np.zeros(n_inputs, np.int32), np.zeros(n_inputs + 1, np.int64)
     out, vertex, size = _empty(), 0, 0
     product, origin = _product(), np.empty(256, np.int64)
@@ -172,13 +196,15 @@ def with_outputs(forests, values, begin, middle, y_values, y_offsets):
     items = np.zeros((256, CHILD), np.int32)  # part → the stretch of y it derives
     part_of = np.empty(64, np.int32)
     chosen = np.empty(_max_arity(forests.arguments), np.int32)
-    for k in range(n_inputs):
-        status[k] = UNCOVERED if forests.status[k] == COVERED else forests.status[k]
+    done = 0
+    while done < n_inputs:
+        k = first_input + done
+        status[done] = UNCOVERED if forests.status[k] == COVERED else forests.status[k]
         v0, v1 = forests.vertices[k], forests.vertices[k + 1]
         y = y_values[y_offsets[k] : y_offsets[k + 1]]
-        first = np.zeros(v1 - v0 + 1, np.int64)  # vertex → its first part, and the one after its last
-        last = np.zeros(v1 - v0 + 1, np.int64)
-        parts, count = 0, 0
+        # vertex → its first part, and the one after its last
+        first, last = np.zeros(v1 - v0 + 1, np.int64), np.zeros(v1 - v0 + 1, np.int64)
+        parts, count, steps = 0, 0, 0
         for v in range(v1 - 1, v0 - 1, -1):
             n_found, n_labels = 0, 0
             for a in range(forests.applications[v], forests.applications[v + 1]):
@@ -192,17 +218,17 @@ def with_outputs(forests, values, begin, middle, y_values, y_offsets):
                 while more:
                     place, length = first_place(values, middle[rule], begin[rule + 1], y, items, chosen)
                     if place >= 0:
-                        label = 0  # parts of this vertex are numbered in the order in which they are found
-                        while label < n_labels and (
-                            items[parts + label, START] != place or items[parts + label, LENGTH] != length
-                        ):
-                            label += 1
+                        label = _label(items, parts, n_labels, place, length)
                         if label == n_labels:
                             n_labels += 1
                             items = with_room(items, parts + label, 1)
                             items[parts + label, START], items[parts + label, LENGTH] = place, length
                         found = _note(found, n_found, label, rule, chosen, n)
                         n_found += 1
+                        steps += label
+                    steps += 1
+                    if spent(budget, _used(product, parts, count, n_found, steps)):
+                        break
                     t = n - 1
                     while t >= 0:  # the next choice, as on an odometer
                         chosen[t] += 1
@@ -211,6 +237,9 @@ def with_outputs(forests, values, begin, middle, y_values, y_offsets):
                         chosen[t] = first[args[t]]
                         t -= 1
                     more = t >= 0
+            if spent(budget, _used(product, parts, count, n_found, steps)):
+                status[done] = given_up(budget)
+                break
             while len(part_of) < n_labels:
                 part_of = np.empty(2 * len(part_of), np.int32)
             first[v - v0] = parts
@@ -222,29 +251,42 @@ def with_outputs(forests, values, begin, middle, y_values, y_offsets):
         while goal < last[0] and items[goal, LENGTH] != len(y):
             goal += 1
         if goal < last[0]:
-            status[k] = COVERED
+            before, size_before = vertex, size
             out, vertex, size = _write_out(goal, product, origin, forests.spans, out, vertex, size)
-        vertices[k + 1] = vertex
-    return _forests(status, vertices, out, vertex, size)
+            status[done] = COVERED
+            if size + out[ARGUMENTS][size] - size_before - out[ARGUMENTS][size_before] > largest:
+                status[done] = TOO_MANY
+                vertex, size = before, size_before
+        done += 1
+        vertices[done] = vertex
+        if size + out[ARGUMENTS][size] > budget.items // SHARE:
+            break
+    return _forests(status[:done].copy(), vertices[: done + 1].copy(), out, vertex, size)
 
 
 @njit(cache=True, nogil=True)
-def with_types(forests, typings):
+def with_types(forests, first_input, budget, typings):
     """Keep the derivations whose output the output CFG derives from its start symbol, once for each typing.
 
-    Inputs without such a derivation are UNCOVERED.
+    The result begins with `first_input`. Inputs without such a derivation are UNCOVERED.
     """
-    n_inputs = len(forests.status)
+    n_inputs = len(forests.status) - first_input
     status, vertices = np.zeros(n_inputs, np.int32), np.zeros(n_inputs + 1, np.int64)
     out, vertex, size = _empty(), 0, 0
     product, origin = _product(), np.empty(256, np.int64)
     found = (np.empty(64, np.int32), np.empty(64, np.int32), np.zeros(64, np.int64), np.empty(64, np.int32))
     chosen = np.empty(_max_arity(forests.arguments), np.int32)
-    for k in range(n_inputs):
-        status[k] = UNCOVERED if forests.status[k] == COVERED else forests.status[k]
+    done = 0
+    while done < n_inputs:
+        k = first_input + done
+        status[done] = UNCOVERED if forests.status[k] == COVERED else forests.status[k]
         v0, v1 = forests.vertices[k], forests.vertices[k + 1]
+        parts, count, goal = 0, 0, -1
+        steps = (v1 - v0 + 1) * typings.n_categories * STEPS // ENTRIES  # the table
+        if spent(budget, steps // STEPS):
+            status[done] = given_up(budget)
+            v0 = v1
         part_of = np.full((v1 - v0 + 1, typings.n_categories), -1, np.int32)
-        parts, count = 0, 0
         for v in range(v1 - 1, v0 - 1, -1):
             n_found = 0
             for a in range(forests.applications[v], forests.applications[v + 1]):
@@ -260,15 +302,25 @@ def with_types(forests, typings):
                     if t == n:
                         found = _note(found, n_found, typings.rows[row, 0], rule, chosen, n)
                         n_found += 1
+                steps += typings.offsets[rule + 1] - typings.offsets[rule]
+                if spent(budget, _used(product, parts, count, n_found, steps)):
+                    break
+            if spent(budget, _used(product, parts, count, n_found, steps)):
+                status[done] = given_up(budget)
+                break
             before = parts
             product, parts, count = _add_parts(
                 found, n_found, typings.n_categories, part_of[v - v0], product, parts, count
             )
             origin = with_room(origin, before, parts - before)
             origin[before:parts] = v
-        goal = part_of[0, typings.root]
+            if v == v0:
+                goal = part_of[0, typings.root]
         if goal >= 0:
-            status[k] = COVERED
+            status[done] = COVERED
             out, vertex, size = _write_out(goal, product, origin, forests.spans, out, vertex, size)
-        vertices[k + 1] = vertex
-    return _forests(status, vertices, out, vertex, size)
+        done += 1
+        vertices[done] = vertex
+        if size + out[ARGUMENTS][size] > budget.items // SHARE:
+            break
+    return _forests(status[:done].copy(), vertices[: done + 1].copy(), out, vertex, size)

@@ -4,6 +4,7 @@ Forests are built by any engine. Sums are taken by the threads of this machine: 
 taken over a fixed number of parts, so that they do not depend on the number of threads.
 """
 
+import warnings
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,10 +18,13 @@ from csl.engine.engine import Engine
 from csl.grammar import Grammar
 from csl.kernels.inside import expectations, log_inside
 from csl.kernels.source_chart import COVERED, Forests
-from csl.model.model import LIMIT, FloatArray, context_starts, softmax
+from csl.model.model import FloatArray, context_starts, softmax
 from csl.parsing.deriver import Deriver
+from csl.parsing.limits import LimitWarning
 
 PARTS = 8  # of a sum, whatever the number of threads
+ALL_ITEMS = 2**27  # of the forests of all pairs together, 2 GB; a pair with more than its even share is left out, …
+PAIR_ITEMS = 2**14  # … but not if it has no more than this
 
 
 @dataclass(frozen=True)
@@ -30,7 +34,7 @@ class ForestData:
     forests: Forests
     copies: FloatArray
     contexts: npt.NDArray[np.int64]
-    left_out: tuple[Example, ...]  # pairs that the grammar does not derive
+    left_out: tuple[Example, ...]  # pairs that the grammar does not derive, or in too many ways
     engine: Engine
 
     def expectations(
@@ -63,7 +67,12 @@ def build(grammar: Grammar, examples: Sequence[Example], max_units: int, engine:
     """Build the forests of the distinct pairs."""
     counts = Counter(examples)
     distinct = list(counts)
-    forests = Deriver(grammar, max_units).pair_forests(distinct, LIMIT, engine)
+    largest = max(PAIR_ITEMS, ALL_ITEMS // max(1, len(distinct)))
+    forests = Deriver(grammar, max_units).pair_forests(distinct, engine=engine, largest=largest)
+    given_up = int((forests.status > COVERED).sum())
+    if given_up:
+        line = f"{given_up:,} of {len(distinct):,} pairs left out: they have too many derivations"
+        warnings.warn(line, LimitWarning, stacklevel=2)
     places = np.flatnonzero(forests.status == COVERED)
     # a pair without derivations has no vertices: leaving it out moves nothing
     vertices = np.concatenate([forests.vertices[places], forests.vertices[-1:]])

@@ -8,7 +8,9 @@ With an output CFG, parsing looks only at derivations with a typing from its sta
 """
 
 import math
-from collections.abc import Sequence
+import warnings
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -20,16 +22,20 @@ from csl.engine.engine import Engine, Kept
 from csl.engine.threads import ONE_THREAD
 from csl.grammar import Grammar
 from csl.grammar.output_cfg import ROOT, OutputCfg
+from csl.kernels.budget import Budget
 from csl.kernels.inside import log_inside, viterbi
 from csl.kernels.intersection import Typings, with_types
-from csl.kernels.source_chart import Forests
+from csl.kernels.source_chart import COVERED, STOPPED, TOO_MANY, UNCOVERED, Forests
+from csl.model.kbest import best_outputs
 from csl.parsing.derivation import MAX_OUTPUT, Derivation
-from csl.parsing.deriver import Deriver
-from csl.parsing.forest import Application, Forest
+from csl.parsing.deriver import BATCH, CHUNK, DEFAULT, Batch, Deriver, products
+from csl.parsing.limits import Abstained, AmbiguityError, Limits, LimitWarning
 
 FloatArray = npt.NDArray[np.float64]
-LIMIT = 2_000_000  # rule applications in the forest of an input; beyond that the model abstains
-CHUNK = 64  # inputs whose forests are in memory at once
+NUMBERS = 16  # of an inside pass that take as much memory as an item
+
+Best = tuple[float, int, npt.NDArray[np.int32]]
+"""Log p of a best derivation, the status of its input, and its rules in preorder."""
 
 
 @dataclass(frozen=True)
@@ -109,91 +115,146 @@ class Model:
         """The model for engines."""
         return Kept(self)
 
-    def _forests(self, sources: Sequence[Sequence[str]]) -> Forests:
-        forests = self.deriver.forests(sources, LIMIT)
-        return forests if self._typings is None else with_types(forests, self._typings)
+    def _batches(self, sources: Sequence[Sequence[str]], limits: Limits) -> Iterator[Batch]:
+        """Build the forests of inputs, of valid derivations only if there is an output CFG, batch by batch."""
+        for batch in self.deriver.batches(sources, limits):
+            if self._typings is None:
+                yield batch
+                continue
+            first = batch.first
+            for forests in products(with_types, batch, self._typings):
+                yield Batch(first, forests, batch.budget)
+                first += len(forests.status)
 
     # parsing
 
-    def parse(self, source: str | Sequence[str]) -> Parse | None:
+    def parse(self, source: str | Sequence[str], limits: Limits = DEFAULT) -> Parse | None:
         """Give the output of the best derivation of an input; None if the grammar does not cover it."""
-        return self.parse_all([_tokens(source)])[0]
+        return self.parse_all([_tokens(source)], limits=limits)[0]
 
-    def parse_all(self, sources: Sequence[Sequence[str]], engine: Engine = ONE_THREAD) -> list[Parse | None]:
-        """Parse many inputs; an output of more than MAX_OUTPUT tokens counts as none."""
-        _ = self.log_p, self._typings  # computed once, before workers ask for it
-        found = engine.chunks(_best, np.arange(len(sources)), self._kept, sources, least=CHUNK)
-        return [self._parse(*best) for part in found for best in part]
+    def parse_all(
+        self, sources: Sequence[Sequence[str]], engine: Engine = ONE_THREAD, limits: Limits = DEFAULT
+    ) -> list[Parse | None]:
+        """Parse many inputs; a warning counts those that are given up, and `outcomes` tells them apart."""
+        outcomes = self.outcomes(sources, engine, limits)
+        _warn(outcomes)
+        return [None if isinstance(outcome, Abstained) else outcome for outcome in outcomes]
 
-    def _parse(self, score: float, used: npt.NDArray[np.int32]) -> Parse | None:
-        if math.isinf(score):
-            return None
+    def outcomes(
+        self, sources: Sequence[Sequence[str]], engine: Engine = ONE_THREAD, limits: Limits = DEFAULT
+    ) -> list[Parse | Abstained]:
+        """Parse many inputs: the output of each, or why there is none."""
+        found = engine.chunks(_best, np.arange(len(sources)), self._kept, sources, limits, least=CHUNK)
+        return [self._outcome(*best) for part in found for best in part]
+
+    def _outcome(self, score: float, status: int, used: npt.NDArray[np.int32]) -> Parse | Abstained:
+        if status != COVERED or math.isinf(score):
+            return _WHY.get(status, Abstained.NOT_COVERED)
         derivation = Derivation.from_rules(self.deriver.rules[r] for r in used)
-        short = derivation.target_length <= MAX_OUTPUT
-        return Parse(derivation.example.target, derivation, float(score)) if short else None
+        if derivation.target_length > MAX_OUTPUT:
+            return Abstained.TOO_LONG
+        return Parse(derivation.example.target, derivation, float(score))
 
-    def best_derivations(self, sources: Sequence[Sequence[str]]) -> list[tuple[float, npt.NDArray[np.int32]]]:
-        """Give log p of the best derivation of each input, −inf if there is none, and its rules in preorder."""
-        scores, used, offsets = viterbi(self._forests(sources), self.log_p, self._contexts)
-        return [(float(score), used[offsets[k] : offsets[k + 1]]) for k, score in enumerate(scores)]
+    def best_derivations(self, sources: Sequence[Sequence[str]], limits: Limits = DEFAULT) -> list[Best]:
+        """Give log p of the best derivation of each input, its status, and the rules in preorder."""
+        found: list[Best] = []
+        for _, forests, budget in self._batches(sources, limits):
+            scores, used, offsets = viterbi(forests, self.log_p, self._contexts, budget)
+            for k, score in enumerate(scores):
+                status = int(forests.status[k])
+                if math.isnan(score):
+                    status = STOPPED if budget.stop[0] else TOO_MANY
+                found.append((float(score), status, used[offsets[k] : offsets[k + 1]]))
+        return found
 
-    def parse_best(self, source: str | Sequence[str], k: int) -> list[Parse]:
-        """Give the k outputs whose best derivations are the most probable."""
-        found = self._in_context(self._forests([_tokens(source)])).best(k, distinct=True)
-        return [Parse(ranked.target, ranked.derivation, -ranked.cost) for ranked in found]
+    def parse_best(self, source: str | Sequence[str], k: int, limits: Limits = DEFAULT) -> list[Parse]:
+        """Give the k outputs whose best derivations are the most probable; none, and a warning, if it is given up."""
+        outcome = self.best_outcome(source, k, limits)
+        if isinstance(outcome, Abstained):
+            _warn([outcome])
+            return []
+        return outcome
 
-    def _in_context(self, arrays: Forests) -> Forest:
-        """Split the vertices of a forest by the context they are used in: each application then has a probability."""
-        children, arguments = arrays.children.tolist(), arrays.arguments.tolist()
-        applications, rules = arrays.applications.tolist(), arrays.rules.tolist()
-        wanted = [{0}] + [set[int]() for _ in applications[1:-1]] if len(applications) > 1 else []
-        for v in range(len(wanted)):  # parents first: when v is reached, all its contexts are known
-            for a in range(applications[v], applications[v + 1]):
-                for i, p in enumerate(range(arguments[a], arguments[a + 1])):
-                    wanted[children[p]].add(int(self._contexts[rules[a]]) + i)
-        number = {key: n for n, key in enumerate((v, c) for v, contexts in enumerate(wanted) for c in sorted(contexts))}
-        vertices: list[list[Application]] = []
-        for v, c in number:
-            vertices.append([])
-            for a in range(applications[v], applications[v + 1]):
-                inner = int(self._contexts[rules[a]])
-                args = [number[children[p], inner + i] for i, p in enumerate(range(arguments[a], arguments[a + 1]))]
-                vertices[-1].append((-float(self.log_p[c, rules[a]]), rules[a], args))
-        return Forest(vertices, self.deriver.rules)
+    def best_outcome(self, source: str | Sequence[str], k: int, limits: Limits = DEFAULT) -> list[Parse] | Abstained:
+        """Give the k best outputs of an input, or why there is none."""
+        if limits.seconds is not None:
+            list(self._batches([()], DEFAULT))  # kernels are compiled before the clock starts
+        outcome: list[Parse] | Abstained = Abstained.NOT_COVERED
+        for _, forests, budget in self._batches([_tokens(source)], limits):  # just one; the clock runs until it is done
+            outcome = self._best_of(forests, k, budget)
+        return outcome
+
+    def _best_of(self, forests: Forests, k: int, budget: Budget) -> list[Parse] | Abstained:
+        if forests.status[0] != COVERED:
+            return _WHY[int(forests.status[0])]
+        try:
+            found = best_outputs(forests, self.deriver.rules, self._contexts, self.log_p, k, budget)
+        except AmbiguityError:
+            return Abstained.STOPPED if budget.stop[0] else Abstained.TOO_MANY
+        return [Parse(ranked.target, ranked.derivation, -ranked.cost) for ranked in found] or Abstained.TOO_LONG
 
     # probabilities
 
-    def log_prob(self, source: str | Sequence[str], target: str | Sequence[str]) -> float:
-        """Log p(x, y), summed over all derivations of the pair; −inf if there is none."""
-        return float(self.log_probs([Example(_tokens(source), _tokens(target))])[0])
+    def log_prob(self, source: str | Sequence[str], target: str | Sequence[str], limits: Limits = DEFAULT) -> float:
+        """Log p(x, y), summed over all derivations of the pair; −inf if there is none, nan if it is given up."""
+        return float(self.log_probs([Example(_tokens(source), _tokens(target))], limits=limits)[0])
 
-    def log_probs(self, examples: Sequence[Example], engine: Engine = ONE_THREAD) -> FloatArray:
+    def log_probs(
+        self, examples: Sequence[Example], engine: Engine = ONE_THREAD, limits: Limits = DEFAULT
+    ) -> FloatArray:
         """Log p(x, y) of many pairs."""
-        return engine.map(_log_probs, np.arange(len(examples)), self._kept, examples, least=CHUNK)
+        return engine.map(_log_probs, np.arange(len(examples)), self._kept, examples, limits, least=CHUNK)
 
-    def log_prob_inputs(self, sources: Sequence[Sequence[str]], engine: Engine = ONE_THREAD) -> FloatArray:
+    def log_prob_inputs(
+        self, sources: Sequence[Sequence[str]], engine: Engine = ONE_THREAD, limits: Limits = DEFAULT
+    ) -> FloatArray:
         """Log p(x) of inputs, summed over all derivations to any output."""
-        return engine.map(_log_prob_inputs, np.arange(len(sources)), self._kept, sources, least=CHUNK)
+        return engine.map(_log_prob_inputs, np.arange(len(sources)), self._kept, sources, limits, least=CHUNK)
 
-    def log_inside(self, forests: Forests) -> FloatArray:
-        """Log of the sum of p(z) over the derivations in each forest."""
-        return log_inside(forests, np.arange(len(forests.status)), *self._p, self._contexts)
+    def log_inside(self, forests: Forests, limits: Limits = DEFAULT) -> FloatArray:
+        """Log of the sum of p(z) over the derivations in each forest; nan if that is given up."""
+        values = np.full(len(forests.status), np.nan)
+        few = np.diff(forests.vertices) * self._p[0].shape[1] <= limits.items * NUMBERS
+        places = np.flatnonzero((forests.status <= COVERED) & few)
+        values[places] = log_inside(forests, places, *self._p, self._contexts)
+        return values
+
+
+_WHY = {UNCOVERED: Abstained.NOT_COVERED, TOO_MANY: Abstained.TOO_MANY, STOPPED: Abstained.STOPPED}
+
+
+def _warn(outcomes: Sequence[object]) -> None:
+    """Warn of inputs that are given up."""
+    line = given_up(outcomes)
+    if line:
+        warnings.warn(line, LimitWarning, stacklevel=3)
+
+
+def given_up(outcomes: Sequence[object]) -> str:
+    """Say how many inputs were given up, and why; nothing if none was."""
+    why = Counter(o.value for o in outcomes if isinstance(o, Abstained) and o is not Abstained.NOT_COVERED)
+    reasons = ", ".join(f"{number:,} {reason}" for reason, number in sorted(why.items()))
+    return f"{why.total():,} of {len(outcomes):,} inputs given up: {reasons}" if why else ""
 
 
 def _tokens(text: str | Sequence[str]) -> tuple[str, ...]:
     return tuple(text.split() if isinstance(text, str) else text)
 
 
-def _best(
-    places: npt.NDArray[np.int64], model: Model, sources: Sequence[Sequence[str]]
-) -> list[tuple[float, npt.NDArray[np.int32]]]:
-    chunks = np.array_split(places, max(1, len(places) // CHUNK))
-    return [best for chunk in chunks for best in model.best_derivations([sources[i] for i in chunk])]
+def _best(places: npt.NDArray[np.int64], model: Model, sources: Sequence[Sequence[str]], limits: Limits) -> list[Best]:
+    if limits.seconds is not None:
+        model.best_derivations([()])  # kernels are compiled before the clock starts
+    return model.best_derivations([sources[i] for i in places], limits)
 
 
-def _log_probs(places: npt.NDArray[np.int64], model: Model, examples: Sequence[Example]) -> FloatArray:
-    return model.log_inside(model.deriver.pair_forests([examples[i] for i in places], LIMIT))
+def _log_probs(places: npt.NDArray[np.int64], model: Model, examples: Sequence[Example], limits: Limits) -> FloatArray:
+    chunks = np.array_split(places, 1 + len(places) // BATCH)
+    some = ([examples[i] for i in chunk] for chunk in chunks)
+    return np.concatenate([model.log_inside(model.deriver.pair_forests(part, limits), limits) for part in some])
 
 
-def _log_prob_inputs(places: npt.NDArray[np.int64], model: Model, sources: Sequence[Sequence[str]]) -> FloatArray:
-    return model.log_inside(model.deriver.forests([sources[i] for i in places], LIMIT))
+def _log_prob_inputs(
+    places: npt.NDArray[np.int64], model: Model, sources: Sequence[Sequence[str]], limits: Limits
+) -> FloatArray:
+    batches = model.deriver.batches([sources[i] for i in places], limits)
+    return np.concatenate([model.log_inside(batch.forests, limits) for batch in batches])

@@ -5,7 +5,8 @@ A `Deriver` encodes a grammar once. Pairs are derived by `csl.kernels.derive`, w
 the derivations of an input are finitely many.
 """
 
-from collections.abc import Iterable, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -14,24 +15,23 @@ import numpy.typing as npt
 from csl.data import Example
 from csl.engine.engine import Engine, Kept
 from csl.engine.threads import ONE_THREAD
-from csl.errors import CslError
 from csl.grammar import Grammar
 from csl.grammar.store import EncodedRules, RuleStore
 from csl.grammar.vocabulary import Ragged, Vocabulary
 from csl.kernels import source_chart
+from csl.kernels.budget import Budget
 from csl.kernels.derive import Trie, build_trie, derive_rules
 from csl.kernels.intersection import with_outputs
 from csl.parsing.derivation import Derivation
 from csl.parsing.forest import Forest, join_forests
+from csl.parsing.limits import AmbiguityError, Limits, LimitWarning
 
-MAX_APPLICATIONS = 200_000  # of a forest that is turned into Python objects: a second or two
+DEFAULT = Limits()
+READABLE = Limits(items=2**20)  # for a forest that is turned into Python objects: a second or two
 CHUNK = 64  # inputs worth a second worker
+BATCH = 1024  # inputs whose forests are in memory at once, if there is room
 
 Places = npt.NDArray[np.int64]
-
-
-class AmbiguityError(CslError):
-    """An input has so many derivations that their packed forest is not built."""
 
 
 class Encoded(NamedTuple):
@@ -41,6 +41,14 @@ class Encoded(NamedTuple):
     trie: Trie
     arity: int
     max_units: int
+
+
+class Batch(NamedTuple):
+    """Forests of neighbouring inputs, the place of the first, and the budget for further work on them."""
+
+    first: int
+    forests: source_chart.Forests
+    budget: Budget
 
 
 class Deriver:
@@ -93,27 +101,40 @@ class Deriver:
     # inputs alone
 
     def covered(self, sources: Sequence[Sequence[str]], engine: Engine = ONE_THREAD) -> npt.NDArray[np.bool_]:
-        """Whether each input has a derivation, to any output."""
-        return engine.map(_covered, np.arange(len(sources)), self.encode(sources), self._encoded)
+        """Whether each input has a derivation, to any output; those that take too much memory count as not covered."""
+        status = engine.map(_covered, np.arange(len(sources)), self.encode(sources), self._encoded)
+        given_up = int((status > source_chart.COVERED).sum())
+        if given_up:
+            warnings.warn(f"{given_up:,} of {len(sources):,} inputs given up: they are too long", LimitWarning, 2)
+        covered: npt.NDArray[np.bool_] = status == source_chart.COVERED
+        return covered
 
-    def forests(self, sources: Sequence[Sequence[str]], limit: int = MAX_APPLICATIONS) -> source_chart.Forests:
+    def batches(self, sources: Sequence[Sequence[str]], limits: Limits = DEFAULT) -> Iterator[Batch]:
+        """Build the packed forests of inputs, in order, batch by batch."""
+        return _batches(self.encode(sources), limits, self._encoded.value)
+
+    def forests(self, sources: Sequence[Sequence[str]], limits: Limits = DEFAULT) -> source_chart.Forests:
         """Build the packed forests of inputs, as arrays."""
-        return source_chart.forests(self._trie, self.max_units, limit, *self.encode(sources))
+        return join_forests([batch.forests for batch in self.batches(sources, limits)])
 
     def pair_forests(
-        self, examples: Sequence[Example], limit: int = MAX_APPLICATIONS, engine: Engine = ONE_THREAD
+        self,
+        examples: Sequence[Example],
+        limits: Limits = DEFAULT,
+        engine: Engine = ONE_THREAD,
+        largest: int | None = None,
     ) -> source_chart.Forests:
-        """Build the packed forests of all derivations of pairs, as arrays."""
+        """Build the packed forests of all derivations of pairs, as arrays; those of more than `largest` items not."""
         x, y = (self.encode(getattr(example, side) for example in examples) for side in ("source", "target"))
-        places = np.arange(len(examples))
-        return join_forests(engine.chunks(_pair_forests, places, x, y, limit, self._encoded, least=CHUNK))
+        places, most = np.arange(len(examples)), limits.items if largest is None else largest
+        return join_forests(engine.chunks(_pair_forests, places, x, y, limits, most, self._encoded, least=CHUNK))
 
-    def forest(self, source: Sequence[str], limit: int = MAX_APPLICATIONS) -> Forest:
+    def forest(self, source: Sequence[str], limits: Limits = READABLE) -> Forest:
         """Build the packed forest of an input; it has no vertices if the input is not covered."""
-        arrays = self.forests([source], limit)
-        if arrays.status[0] == source_chart.TOO_MANY:
+        arrays = self.forests([source], limits)
+        if arrays.status[0] > source_chart.COVERED:
             raise AmbiguityError(
-                f"the input allows more than {limit:,} rule applications; look at a part of it, or give the output too"
+                f"the chart of the input has over {limits.items:,} items; look at a part of it, or give the output too"
             )
         return Forest.from_arrays(arrays, self.rules)
 
@@ -133,7 +154,10 @@ class Deriver:
 
     def covered_spans(self, source: Sequence[str]) -> list[tuple[int, int]]:
         """Give the spans [i, j) that the grammar derives and that lie in no larger one, from left to right."""
-        table = source_chart.derivable_spans(self._trie, self.encode([source]).values)
+        with DEFAULT.budget() as budget:
+            table = source_chart.derivable_spans(self._trie, budget, self.encode([source]).values)
+        if not len(table):
+            raise AmbiguityError("the input is too long to say what parts of it are covered; look at a part of it")
         spans: list[tuple[int, int]] = []
         for i, row in enumerate(table):
             j = int(row.nonzero()[0].max(initial=0))
@@ -161,13 +185,51 @@ def _derive(places: Places, pairs: Ragged, grammar: Encoded) -> tuple[npt.NDArra
     return rules, np.diff(offsets)
 
 
-def _covered(places: Places, inputs: Ragged, grammar: Encoded) -> npt.NDArray[np.bool_]:
-    return source_chart.covered(grammar.trie, *_stretch(inputs, places))
+def _covered(places: Places, inputs: Ragged, grammar: Encoded) -> npt.NDArray[np.int32]:
+    with DEFAULT.budget() as budget:
+        return source_chart.covered(grammar.trie, budget, *_stretch(inputs, places))
 
 
-def _pair_forests(places: Places, x: Ragged, y: Ragged, limit: int, grammar: Encoded) -> source_chart.Forests:
-    inputs = source_chart.forests(grammar.trie, grammar.max_units, limit, *_stretch(x, places))
-    return with_outputs(inputs, *grammar.arrays, *_stretch(y, places))
+def _batches(inputs: Ragged, limits: Limits, grammar: Encoded) -> Iterator[Batch]:
+    values, offsets = inputs
+    size = BATCH if limits.seconds is None else 1  # the clock starts anew for each input
+    for begin in range(0, max(1, len(offsets) - 1), size):
+        bounds = offsets[begin : begin + size + 1]
+        at = 0
+        with limits.budget() as budget:
+            while at < max(1, len(bounds) - 1):
+                forests = source_chart.forests(grammar.trie, grammar.max_units, budget, values, bounds[at:])
+                yield Batch(begin + at, forests, budget)
+                at += max(1, len(forests.status))
+
+
+def _pair_forests(
+    places: Places, x: Ragged, y: Ragged, limits: Limits, largest: int, grammar: Encoded
+) -> source_chart.Forests:
+    outputs = _stretch(y, places)
+    parts: list[source_chart.Forests] = []
+    for batch in _batches(_stretch(x, places), limits, grammar):
+        parts += products(with_outputs, batch, largest, *grammar.arrays, outputs.values, outputs.offsets[batch.first :])
+    return join_forests(parts)
+
+
+def product(
+    kernel: Callable[..., source_chart.Forests], forests: source_chart.Forests, *arguments: object
+) -> source_chart.Forests:
+    """Cut forests that are in memory down with a kernel of `csl.kernels.intersection`."""
+    with DEFAULT.budget() as budget:
+        return join_forests(list(products(kernel, Batch(0, forests, budget), *arguments)))
+
+
+def products(
+    kernel: Callable[..., source_chart.Forests], batch: Batch, *arguments: object
+) -> Iterator[source_chart.Forests]:
+    """Cut the forests of a batch down with a kernel of `csl.kernels.intersection`: in order, in one or more parts."""
+    done = 0
+    while not done or done < len(batch.forests.status):
+        part = kernel(batch.forests, done, batch.budget, *arguments)
+        yield part
+        done += max(1, len(part.status))
 
 
 def _stretch(sequences: Ragged, places: Places) -> Ragged:

@@ -4,7 +4,7 @@ Each application has a cost: 1, so that the best derivation is the shortest, or 
 derivations are found bottom-up (Huang & Chiang 2005, algorithm 2): each vertex keeps its k best, drawn
 from a heap of combinations of its children's. If outputs must be distinct, each vertex keeps one derivation for each
 output. That loses nothing: two outputs of a child always give two outputs of the parent. With a applications it costs
-O(a + v k log k) for v vertices.
+O(a + v k log k) for v vertices; more if many derivations have the same output, for which there is a budget.
 """
 
 import heapq
@@ -15,8 +15,13 @@ from typing import NamedTuple
 import numpy as np
 
 from csl.grammar import Rule
+from csl.kernels.budget import Budget
 from csl.kernels.source_chart import Forests, OffsetArray
 from csl.parsing.derivation import MAX_OUTPUT, Derivation, expanded, target_length
+from csl.parsing.limits import check
+
+OBJECT = 8  # items that take as much memory as an application, or a derivation, that is a Python object
+TOKENS = 16  # of an output that take as much memory as an item
 
 
 class Ranked(NamedTuple):
@@ -79,14 +84,18 @@ class Forest:
                 counts[v] += product
         return counts[0] if counts else 0
 
-    def best(self, limit: int, distinct: bool) -> list[Ranked]:
+    def best(self, limit: int, distinct: bool, budget: Budget | None = None) -> list[Ranked]:
         """Give the cheapest derivations, at most `limit`; if `distinct`, one for each output."""
         best: list[list[Ranked]] = [[] for _ in self.vertices]
+        used = 0
         for v in reversed(range(len(self.vertices))):
-            best[v] = self._best_of(v, best, limit, distinct)
+            best[v], used = self._best_of(v, best, limit, distinct, budget, used)
         return best[0] if best else []
 
-    def _best_of(self, v: int, best: list[list[Ranked]], limit: int, distinct: bool) -> list[Ranked]:
+    def _best_of(
+        self, v: int, best: list[list[Ranked]], limit: int, distinct: bool, budget: Budget | None, used: int
+    ) -> tuple[list[Ranked], int]:
+        """Give the best derivations of a vertex, and what was used of the budget so far."""
         edges = self.vertices[v]
         heap = [
             (cost + sum(best[child][0].cost for child in children), a, (0,) * len(children))
@@ -97,11 +106,14 @@ class Forest:
         found: list[Ranked] = []
         seen = set()
         while heap and len(found) < limit:
+            if budget:
+                check(budget, used)
             cost, a, ranks = heapq.heappop(heap)
             _, rule, children = edges[a]
             parts = [best[child][rank] for child, rank in zip(children, ranks, strict=True)]
             if target_length(self._rules[rule], [len(part.target) for part in parts]) <= MAX_OUTPUT:
                 target = expanded(self._rules[rule].target, [part.target for part in parts])
+                used += OBJECT + len(target) // TOKENS
                 if not distinct or target not in seen:
                     seen.add(target)
                     derivation = Derivation(self._rules[rule], tuple(part.derivation for part in parts))
@@ -113,4 +125,4 @@ class Forest:
                 if rank < len(options):
                     larger = cost - parts[t].cost + options[rank].cost
                     heapq.heappush(heap, (larger, a, (*ranks[:t], rank, *ranks[t + 1 :])))
-        return found
+        return found, used

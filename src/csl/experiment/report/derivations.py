@@ -18,9 +18,9 @@ from csl.engine.threads import ONE_THREAD
 from csl.grammar import Grammar
 from csl.kernels.inside import viterbi
 from csl.kernels.source_chart import Forests
-from csl.model.model import LIMIT, Model, context_starts
+from csl.model.model import Model, context_starts
 from csl.parsing.derivation import MAX_OUTPUT, Derivation
-from csl.parsing.deriver import Deriver
+from csl.parsing.deriver import DEFAULT, Deriver
 
 Preorder = tuple[int, ...]
 """A derivation: the places of its rules in the grammar."""
@@ -91,7 +91,7 @@ class Derivations:
         """Tell which rule pairs occur in any derivation of these pairs: a table of contexts by rules."""
         seen = np.zeros(self._score.shape, np.bool_)
         for chunk in np.array_split(np.arange(len(examples)), max(1, len(examples) // CHUNK)):
-            forests = self.deriver.pair_forests([examples[i] for i in chunk], LIMIT)
+            forests = self.deriver.pair_forests([examples[i] for i in chunk])
             begin, arity = forests.arguments[:-1], np.diff(forests.arguments)
             slot = np.arange(len(forests.children)) - np.repeat(begin, arity)
             context = np.repeat(self._contexts[forests.rules], arity) + slot
@@ -127,6 +127,7 @@ def _viterbi(
 ) -> list[Preorder]:
     found: list[Preorder] = []
     for chunk in np.array_split(places, max(1, len(places) // CHUNK)):
-        _, used, offsets = viterbi(build(deriver, [items[i] for i in chunk], LIMIT), *probabilities)
+        with DEFAULT.budget() as budget:
+            _, used, offsets = viterbi(build(deriver, [items[i] for i in chunk]), *probabilities, budget)
         found += [tuple(used[a:b].tolist()) for a, b in pairwise(offsets)]
     return found
