@@ -1,5 +1,7 @@
 """The cache of stages: one result for one key, whoever asks."""
 
+import hashlib
+import json
 import threading
 import time
 from pathlib import Path
@@ -33,6 +35,29 @@ def test_a_stage_is_done_once_for_all_who_need_it_at_the_same_time(tmp_path: Pat
     assert (done.figures, [*done.files], done.key, why) == ({"n": 1}, ["below/result.txt"], KEY, "cached")
     (done.folder / "below" / "result.txt").write_text("other", "utf-8")  # of the same size
     assert Cache(tmp_path).find("fit", KEY) == (None, f"{done.folder / 'below/result.txt'} is damaged; made anew")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"files": {"../secret.txt": hashlib.sha256(b"secret").hexdigest()}}, {"figures": []}, {"more": 1},
+        {"files": {"x" * 300: ""}}, {"files": []},
+    ],
+)  # fmt: skip
+def test_a_record_of_someone_else_does_not_lead_out_of_the_folder(tmp_path: Path, change: dict[str, object]) -> None:
+    def work(folder: Path) -> Figures:
+        write_text(folder / "result.txt", "found")
+        return {}
+
+    folder = Cache(tmp_path).do("fit", KEY, work).folder
+    (tmp_path / "secret.txt").write_text("secret")
+    record = json.loads((folder / "done.json").read_text("utf-8")) | change
+    (folder / "done.json").write_text(json.dumps(record), "utf-8")
+    assert Cache(tmp_path).find("fit", KEY)[0] is None
+    record.pop("sha256")
+    (folder / "done.json").write_text(json.dumps(record | {"sha256": hash_of(record)}), "utf-8")
+    if "figures" not in change:
+        assert Cache(tmp_path).find("fit", KEY)[0] is None
 
 
 def test_a_stage_that_failed_is_not_finished(tmp_path: Path) -> None:

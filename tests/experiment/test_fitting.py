@@ -1,5 +1,6 @@
 """Fitting in a run folder: what is kept, what is taken up again, what belongs to another fit."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -55,4 +56,11 @@ def test_a_folder_knows_its_output_cfg_and_its_examples(folder: Path) -> None:
         training_file(folder)
     (folder / "config.json").write_text('{"train": 3}', "utf-8")
     with pytest.raises(InputError, match="name it with --train"):
+        training_file(folder)
+
+
+@pytest.mark.parametrize("train", ["x" * 300, "a\0b", 3, None, [], "\ud800"])
+def test_a_name_that_no_file_can_have_is_refused(train: object, folder: Path) -> None:
+    (folder / "config.json").write_text(json.dumps({"train": train}))
+    with pytest.raises(InputError, match=r"--train$"):
         training_file(folder)

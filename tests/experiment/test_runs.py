@@ -70,7 +70,20 @@ def test_figures_are_looked_up_or_missing(tmp_path: Path) -> None:
     assert (empty.rules, empty.share("csl")) == (None, None)
 
 
-@pytest.mark.parametrize("text", ["", '{"stages": {"indu', "[]", "3", '{"stages": []}', '{"stages": {"induce": 3}}'])
+@pytest.mark.parametrize("systems", [[], 3, {"csl": []}, {"csl": {"right": 2}}, {"csl": {"right": [], "examples": 4}}])
+def test_figures_of_another_kind_are_none(tmp_path: Path, systems: object) -> None:
+    stages = {"evaluate": {"figures": {"systems": systems}}, "induce": {"figures": {"rules": "20"}}}
+    record = read_record(write_record(tmp_path / "run", stages))
+    assert (record.rules, record.share("csl")) == (None, None)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", '{"stages": {"indu', "[]", "3", '{"stages": []}', '{"stages": {"induce": 3}}', "[" * 3000,
+        '{"title": [], "stages": {}}', '{"title": "\\ud800"}',
+    ],
+)  # fmt: skip
 def test_a_damaged_record_is_refused_in_a_line(tmp_path: Path, text: str) -> None:
     (tmp_path / "run.json").write_text(text)
     with pytest.raises(InputError, match=r"run\.json: not the run\.json of a run"):

@@ -56,6 +56,8 @@ def test_a_file_changes_the_options_it_names(text: str, file: Path) -> None:
         ("max_nonterminals = 9\n", "max_nonterminals = 9"),
         ("partitions = 1.5\n", "partitions = 1.5"),
         ("k_beta = nan\n", "finite"),
+        ("k_nt = 1e18\n", "k_nt = 1e+18"),
+        ("max_units = 9223372036854775808\n", "max_units = 9223372036854775808"),
         ("k_t 3\n", "not valid TOML"),
         ("k_t = " + "[" * 3000, "not valid TOML: nested too deeply"),
         ("k_t = " + "9" * 5000, "not valid TOML"),

@@ -50,11 +50,14 @@ class Cache:
         if not (folder / DONE).exists():
             return None, "stopped before; goes on" if folder.is_dir() else "new"
         try:
-            done = Done(folder, **read_json(folder / DONE))
+            record = read_json(folder / DONE)
+            if record.pop("sha256", None) != hash_of(record):
+                raise ValueError("the checksum is another")
+            done = Done(folder, **record)
             if self._sound.get(folder) == done:
                 return done, "cached"
-            damaged = [name for name, checksum in done.files.items() if not _is_sound(folder / name, checksum)]
-        except (InputError, ValueError, TypeError, AttributeError):
+            damaged = [name for name, checksum in done.files.items() if not _is_sound(folder, name, checksum)]
+        except (InputError, OSError, ValueError, TypeError, AttributeError):
             damaged = [DONE]
         if damaged:
             return None, f"{folder / damaged[0]} is damaged; made anew"
@@ -74,15 +77,18 @@ class Cache:
             seconds = round(time.perf_counter() - start, 3)
             files = hash_folder(folder)
             self._made.add(folder)
-            write_json(folder / DONE, {"key": key, "seconds": seconds, "figures": figures, "files": files})
+            record = {"key": key, "seconds": seconds, "figures": figures, "files": files}
+            write_json(folder / DONE, {**record, "sha256": hash_of(record)})
             return Done(folder, key, seconds, figures, files)
 
     def _place(self, stage: str, key: str) -> Path:
         return self._folder / f"{stage}-{key[:12]}"
 
 
-def _is_sound(path: Path, checksum: str) -> bool:
-    return path.is_file() and hash_file(path) == checksum
+def _is_sound(folder: Path, name: str, checksum: str) -> bool:
+    path = folder / name  # is linked into a run folder under the same name: one that leads out of it would do harm
+    inside = not Path(name).is_absolute() and ".." not in Path(name).parts
+    return inside and path.is_file() and hash_file(path) == checksum
 
 
 def _clear(folder: Path) -> None:

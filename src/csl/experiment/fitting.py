@@ -8,13 +8,14 @@ metrics.jsonl        gets one line for each report: stage fit, or refit with the
 
 import hashlib
 import json
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from csl.data import Example
-from csl.data.files import parse_json, read_lines, write_text
+from csl.data.files import parse_json, read_json, read_lines, write_text
 from csl.data.lock import alone
 from csl.engine.engine import Engine
 from csl.engine.threads import ONE_THREAD
@@ -63,12 +64,12 @@ def read_run(folder: Path) -> tuple[Grammar, OutputCfg | None]:
 def training_file(folder: Path) -> Path:
     """Return the file that the grammar of a run was induced from."""
     try:
-        config = json.loads("\n".join(line for _, line in read_lines(folder / "config.json")))
-        path = Path(config["train"])
-        path = folder / path if (folder / path).exists() else path  # a run may have its data, wherever it is moved to
+        path = Path(read_json(folder / "config.json")["train"])
+        # a run may have its data, wherever it is moved to; unlike Path.exists, this takes any name
+        path = folder / path if os.path.exists(folder / path) else path
     except (InputError, ValueError, KeyError, TypeError) as error:
         raise InputError("does not say what the grammar was induced from; name it with --train", folder) from error
-    if not path.exists():
+    if not os.path.exists(path):
         raise InputError("the examples of this run are not here (any more); name the file with --train", path)
     return path
 

@@ -1,13 +1,12 @@
 """What runs say of themselves, as far as tables need it: the `run.json` of their folders, checked."""
 
-import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Generic, TypeVar
 
 from pydantic import BaseModel, NonNegativeInt, ValidationError
 
-from csl.data.files import read_lines
+from csl.data.files import read_json
 from csl.errors import InputError
 from csl.experiment.recipe import Recipe, read_recipe
 from csl.experiment.runs import RUN, find_runs
@@ -111,11 +110,11 @@ def read_runs(paths: Iterable[Path]) -> list[Run]:
 def _read(folder: Path) -> Run:
     path = folder / RUN
     try:
-        record = json.loads("\n".join(line for _, line in read_lines(path)))
+        record = read_json(path)
         return Run.model_validate({**record, "folder": folder})
     except ValidationError as error:
         first = error.errors()[0]
         reason = f"{'.'.join(map(str, first['loc']))}: {first['msg'].lower()}"
         raise InputError(f"not as `csl run` writes it: {reason}", path) from error
-    except (ValueError, TypeError, RecursionError) as error:
+    except (ValueError, TypeError) as error:
         raise InputError(f"not as `csl run` writes it: {error}", path) from error

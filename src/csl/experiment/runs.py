@@ -5,7 +5,6 @@ recipe.toml, all options; and README.md, what is what. As files are only ever re
 """
 
 import importlib.metadata
-import json
 import platform
 import re
 import shutil
@@ -15,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from csl import __version__
-from csl.data.files import link, make_folder, read_lines, write_json, write_text
+from csl.data.files import link, make_folder, read_json, read_lines, write_json, write_text
 from csl.errors import InputError
 from csl.experiment.cache import Done, hash_of
 from csl.experiment.recipe import Recipe
@@ -143,15 +142,15 @@ class RunRecord:
 
     def figure(self, stage: str, *path: str) -> Any:
         """Look a figure up; None if there is none."""
-        found = self.stages.get(stage, {}).get("figures", {})
-        for key in path:
-            found = found.get(key, {}) if isinstance(found, dict) else {}
-        return None if found == {} else found
+        found: object = self.stages
+        for key in (stage, "figures", *path):
+            found = found.get(key) if isinstance(found, dict) else None
+        return found if isinstance(found, int | float) else None
 
     def share(self, system: str, count: str = "right") -> float | None:
         """Give the share of the test set that a system has right, or has `answered`."""
-        found = self.figure("evaluate", "systems", system)
-        return found[count] / max(1, found["examples"]) if found else None
+        part, whole = (self.figure("evaluate", "systems", system, key) for key in (count, "examples"))
+        return None if part is None or whole is None else part / max(1, whole)
 
 
 def read_record(folder: Path) -> RunRecord:
@@ -159,8 +158,11 @@ def read_record(folder: Path) -> RunRecord:
     if not (folder / RUN).exists():
         return RunRecord(folder, {}, sum(bool(line.strip()) for _, line in read_lines(folder / "grammar.txt")))
     try:
-        about = json.loads("\n".join(line for _, line in read_lines(folder / RUN)))
-        record = RunRecord(folder, about, None)
+        record = RunRecord(folder, read_json(folder / RUN), None)
+        if not isinstance(record.about.get("title", ""), str) or not all(
+            isinstance(stage, dict) for stage in record.stages.values()
+        ):
+            raise TypeError
         return replace(record, rules=record.figure("induce", "rules"))
     except (ValueError, AttributeError, TypeError) as error:
         raise InputError("not the run.json of a run; the same `csl run` writes it anew", folder / RUN) from error

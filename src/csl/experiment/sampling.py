@@ -8,7 +8,7 @@ from pathlib import Path
 
 from csl import __version__
 from csl.data import Example, write_examples
-from csl.data.files import hash_file, read_lines, write_json
+from csl.data.files import hash_file, read_json, write_json
 from csl.engine.engine import Engine
 from csl.engine.threads import ONE_THREAD
 from csl.errors import InputError
@@ -92,8 +92,7 @@ def _stem(path: Path) -> str:
 def source_licence(run: Path) -> str | None:
     """Find the licence of a run's training data in the card that `csl data prepare` wrote beside it."""
     try:
-        card = json.loads("\n".join(line for _, line in read_lines(training_file(run).with_name("card.json"))))
-        return str(card["licence"])
+        return str(read_json(training_file(run).with_name("card.json"))["licence"])
     except (InputError, ValueError, KeyError, TypeError):
         return None  # not known: the card says null
 

@@ -5,7 +5,6 @@ only the files that a stage reads count, of other stages all. Training has two p
 so that models without them are shared by all ways to sample.
 """
 
-import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
@@ -14,7 +13,7 @@ from typing import Any
 
 from csl import __version__
 from csl.data import Example, read_examples
-from csl.data.files import hash_file, link, read_inputs, read_lines, write_text
+from csl.data.files import hash_file, link, read_inputs, read_json, write_text
 from csl.data.options import changed
 from csl.data.score import Score, groups, same, score
 from csl.datasets.registry import FILES, data_set, write_task
@@ -180,7 +179,7 @@ class Stages:
 
     @cached_property
     def _card(self) -> dict[str, Any]:
-        return dict(json.loads("\n".join(line for _, line in read_lines(self._data_folder / "card.json"))))
+        return dict(read_json(self._data_folder / "card.json"))
 
     def _examples(self, part: str) -> list[Example]:
         path = self._data_folder / f"{part}.tsv"
@@ -270,8 +269,7 @@ class Stages:
             examples, folder / stage, config, synthetic=synthetic, dev=self._examples("dev"), device=self._device,
             about={"original": len(examples), "synthetic": len(synthetic)}, say=self._prefixed(stage), progress=show,
         )  # fmt: skip
-        about = json.loads("\n".join(line for _, line in read_lines(folder / stage / "train.json")))
-        return dict(about["result"])
+        return dict(read_json(folder / stage / "train.json")["result"])
 
     # evaluation
 

@@ -14,10 +14,10 @@ class InductionConfig(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
-    k_alpha: Annotated[float, Field(ge=0, description="weight of log2 p̂(α | β)")] = 4.0
-    k_beta: Annotated[float, Field(ge=0, description="weight of log2 p̂(β | α)")] = 16.0
-    k_t: Annotated[float, Field(gt=0, description="cost of a terminal")] = 8.0
-    k_nt: Annotated[float, Field(gt=0, description="cost of a nonterminal")] = 1.0
+    k_alpha: Annotated[float, Field(ge=0, le=1e6, description="weight of log2 p̂(α | β)")] = 4.0
+    k_beta: Annotated[float, Field(ge=0, le=1e6, description="weight of log2 p̂(β | α)")] = 16.0
+    k_t: Annotated[float, Field(gt=0, le=1e6, description="cost of a terminal")] = 8.0
+    k_nt: Annotated[float, Field(gt=0, le=1e6, description="cost of a nonterminal")] = 1.0
     max_nonterminals: Annotated[int, Field(ge=1, le=8, description="largest arity of a rule")] = 4
     repeated_target: Annotated[bool, Field(description="may a nonterminal occur more than once in a target?")] = True
     lone_target: Annotated[bool, Field(description="may a target be a lone nonterminal, as in ⟨the NT_1, NT_1⟩?")] = (
@@ -27,10 +27,12 @@ class InductionConfig(BaseModel):
         int, Field(ge=1, description="parts of the data, by length, that are learnt one after the other")
     ] = 1
     steps: Annotated[int, Field(ge=1, description="at most so many steps a partition")] = 20
-    max_units: Annotated[int, Field(ge=0, description="lone-nonterminal sources in a row in a derivation, at most")] = 2
+    max_units: Annotated[
+        int, Field(ge=0, le=100, description="lone-nonterminal sources in a row in a derivation, at most")
+    ] = 2
     sample_size: Annotated[int, Field(ge=0, description="examples for p̂, drawn at random; 0: all")] = 0
     drop_duplicates: Annotated[bool, Field(description="count equal examples once in p̂")] = False
-    seed: Annotated[int, Field(ge=0, description="for drawing the examples of sample_size")] = 0
+    seed: Annotated[int, Field(ge=0, lt=2**63, description="for drawing the examples of sample_size")] = 0
 
 
 PRESETS = {

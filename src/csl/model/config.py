@@ -12,14 +12,14 @@ class FitConfig(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
-    states: Annotated[int, Field(ge=1, description="number of latent states |S|")] = 64
+    states: Annotated[int, Field(ge=1, le=10**6, description="number of latent states |S|")] = 64
     optimizer: Annotated[Literal["adam", "em"], Field(description="adam, or em: expectation-maximisation")] = "adam"
-    learning_rate: Annotated[float, Field(gt=0, description="of Adam")] = 0.01
+    learning_rate: Annotated[float, Field(gt=0, le=10, description="of Adam")] = 0.01
     steps: Annotated[int, Field(ge=1, description="steps of Adam, or passes of EM, at most")] = 2000
-    batch_size: Annotated[int, Field(ge=1, description="examples a step of Adam")] = 256
+    batch_size: Annotated[int, Field(ge=1, le=10**6, description="examples a step of Adam")] = 256
     patience: Annotated[int, Field(ge=0, description="stop after so many checks on dev without gain; 0: never")] = 0
-    max_units: Annotated[int, Field(ge=0, description="lone-nonterminal sources in a row, at most")] = 1
-    seed: Annotated[int, Field(ge=0, description="of the initial parameters and the batches")] = 0
+    max_units: Annotated[int, Field(ge=0, le=100, description="lone-nonterminal sources in a row, at most")] = 1
+    seed: Annotated[int, Field(ge=0, lt=2**63, description="of the initial parameters and the batches")] = 0
 
 
 PRESETS = {

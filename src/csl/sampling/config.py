@@ -38,7 +38,7 @@ class SampleConfig(BaseModel):
     min_depth: Annotated[
         int, Field(ge=1, description="levels of a derivation, at least; uniform and coverage: 1 or 2")
     ] = 2
-    max_length: Annotated[int, Field(ge=1, description="tokens of a side, at most")] = 256
+    max_length: Annotated[int, Field(ge=1, le=10**6, description="tokens of a side, at most")] = 256
     unique: Annotated[bool, Field(description="each pair once")] = False
     new: Annotated[bool, Field(description="drop pairs that are in the training set")] = False
     seed: Annotated[int, Field(ge=0, lt=2**63, description="of the draws")] = 0

@@ -139,3 +139,32 @@ def test_what_csl_run_writes_is_used(run: Path) -> None:
     assert report["scores"]
     assert report["scores"]["systems"]["t5"]["right"] == len(TEST)
     assert report["training"] == {"t5": [{"step": 50, "loss": 0.5, "dev": 1.0}]}
+
+
+DAMAGE = {
+    "config.json": [[], {"induction": []}, {"train": 3}],
+    "run.json": [[["title", 1]], {"title": 3}, {"title": "x", "settings": []}, {"versions": 1}],
+    "samples.card.json": [3, {"files": ["samples.tsv"]}, {"files": {"../samples.tsv": 1}}, {"columns": 7}],
+    "metrics.jsonl": [
+        [],
+        {"stage": "induce"},
+        {"stage": "other"},
+        {"stage": "fit", "step": "x", "train": 1, "dev": None},
+    ],
+}
+
+
+@pytest.mark.parametrize(("name", "value"), [(name, value) for name, values in DAMAGE.items() for value in values])
+def test_a_file_that_csl_did_not_write_is_named(name: str, value: object, run: Path) -> None:
+    (run / name).write_text(json.dumps(value))
+    with pytest.raises(InputError, match=rf"{name}: .*make the run again|{name}: names the file"):
+        collect(run)
+
+
+@pytest.mark.parametrize("derivation", ["x", "0", "99999", "1 1", "-1", "²"])
+def test_a_derivation_that_is_none_of_the_grammar_is_not_believed(derivation: str, run: Path) -> None:
+    (run / "samples.tsv").write_text(f"walk twice\tWALK WALK\t{derivation}\n")
+    write_json(run / "samples.card.json", {"files": {"samples.tsv": 1}, "columns": ["input", "output", "derivation"]})
+    synthetic = collect(run)["synthetic"]
+    assert synthetic
+    assert len(synthetic["pairs"][0]["rules"] or ()) == 2

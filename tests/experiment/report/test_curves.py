@@ -38,5 +38,5 @@ def test_long_training_is_thinned_but_for_tests_on_dev(tmp_path: Path) -> None:
 
 def test_damaged_metrics_are_refused(tmp_path: Path) -> None:
     (tmp_path / "metrics.jsonl").write_text("{\n", "utf-8")
-    with pytest.raises(InputError, match="not JSON lines"):
+    with pytest.raises(InputError, match="not lines that csl writes"):
         read_metrics(tmp_path)

@@ -1,15 +1,17 @@
 """What metrics.jsonl files say, step by step: induction, fitting, and the training of sequence-to-sequence models."""
 
-import json
 from pathlib import Path
 from typing import Any
 
-from csl.data.files import read_lines
+from csl.data.files import parse_json, read_lines
 from csl.errors import InputError
 from csl.experiment.fitting import STAGES
 from csl.experiment.report.schema import FitStep, InductionStep, TrainStep
 from csl.experiment.report.selection import evenly
 
+NUMBERS: dict[str | None, tuple[str, ...]] = {  # of a line, by its stage; that of sequence-to-sequence models has none
+    "induce": tuple(InductionStep.__annotations__), **dict.fromkeys(STAGES, ("step", "train")), None: ("step", "loss"),
+}  # fmt: skip
 POINTS = 500  # of a curve
 FOLDERS = {"t5": "plain", "augmented": "augmented"}
 
@@ -20,9 +22,14 @@ def read_metrics(folder: Path) -> list[dict[str, Any]]:
     if not path.exists():
         return []
     try:
-        return [dict(json.loads(line)) for _, line in read_lines(path)]
-    except (ValueError, TypeError) as error:
-        raise InputError("not JSON lines; make the run again", path) from error
+        lines = [parse_json(line) for _, line in read_lines(path)]
+        for line in lines:
+            numbers = [*(line[key] for key in NUMBERS[line.get("stage")]), line.get("dev") or 0]
+            if not all(isinstance(number, int | float) for number in numbers):
+                raise TypeError
+        return lines
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
+        raise InputError("not lines that csl writes; make the run again", path) from error
 
 
 def induction_curve(metrics: list[dict[str, Any]]) -> list[InductionStep]:

@@ -1,13 +1,13 @@
 """What a report is made from: the files of a run folder, as far as they are there."""
 
-import json
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from csl.data import Example, read_examples
-from csl.data.files import read_inputs, read_lines
+from csl.data.files import read_inputs, read_json
 from csl.data.options import changed
 from csl.errors import InputError
 from csl.experiment.fitting import load_model, read_run, training_file
@@ -41,7 +41,7 @@ class Material:
         own = folder / "data" / "test.tsv"
         test = test or (own if own.exists() else None)
         seeds = folder / "seeds.txt"
-        config = read_object(folder / "config.json")
+        config = read_object(folder / "config.json", induction=dict, train=str)
         return cls(
             folder,
             grammar,
@@ -53,7 +53,7 @@ class Material:
             tuple(_samples(folder / "samples.tsv")),
             changed(InductionConfig(), config.get("induction", {}), folder / "config.json"),
             config,
-            read_object(folder / "run.json"),
+            read_object(folder / "run.json", title=str, settings=dict, versions=dict),
         )
 
 
@@ -69,18 +69,26 @@ def _training(folder: Path) -> tuple[Example, ...]:
 
 def _samples(path: Path) -> Sequence[Example]:
     """Read the samples, with the columns that their card names, from one file or several shards."""
-    card = read_object(card_path(path))
-    files = [path.with_name(name) for name in card.get("files", {})] or [path]
-    columns = card.get("columns", [])[2:]
-    found = [file for file in files if file.exists() and file.stat().st_size]
-    return [example for file in found for example in read_examples(file, columns=columns)]
+    card = read_object(card_path(path), files=dict, columns=list)
+    names = [*card.get("files", {})] or [path.name]
+    if outside := [name for name in names if Path(name).name != name]:
+        raise InputError(f"names the file {outside[0]!r}, which is not beside it", card_path(path))
+    columns = [str(column) for column in card.get("columns", [])[2:]]
+    found = [path.with_name(name) for name in names if os.path.exists(path.with_name(name))]
+    return [example for file in found if file.stat().st_size for example in read_examples(file, columns=columns)]
 
 
-def read_object(path: Path) -> dict[str, Any]:
-    """Read a JSON object; a file that is not there is an empty one."""
+def read_object(path: Path, **kinds: type) -> dict[str, Any]:
+    """Read a JSON object; a file that is not there is an empty one. Fields that it has must be of these kinds."""
     if not path.exists():
         return {}
     try:
-        return dict(json.loads("\n".join(line for _, line in read_lines(path))))
+        found = read_json(path)
+        if not isinstance(found, dict):
+            raise TypeError("not a JSON object")
+        for key, kind in kinds.items():
+            if not isinstance(found.get(key, kind()), kind):
+                raise TypeError(f"{key!r} is not as it was written")
+        return found
     except (ValueError, TypeError) as error:
-        raise InputError("not a JSON object; make the run again", path) from error
+        raise InputError(f"{error}; make the run again", path) from error

@@ -1,6 +1,7 @@
 """Synthetic pairs beside the training pairs nearest to them. All are counted, some are shown."""
 
 from collections.abc import Sequence
+from itertools import accumulate
 
 from csl.data import Example
 from csl.experiment.report.derivations import Derivations, Preorder
@@ -15,10 +16,17 @@ def choose_samples(samples: Sequence[Example], derivations: Derivations) -> list
     """Choose samples evenly, each once, with their derivations: as they were drawn, if the samples tell."""
     chosen = list(dict.fromkeys(evenly(samples, SHOWN)))
     found = derivations.best(chosen)
-    return [
-        (example, tuple(int(r) - 1 for r in example.meta.get("derivation", "").split()) or rules)
-        for example, rules in zip(chosen, found, strict=True)
-    ]
+    return [(example, _drawn(example, derivations) or rules) for example, rules in zip(chosen, found, strict=True)]
+
+
+def _drawn(example: Example, derivations: Derivations) -> Preorder:
+    """Give the derivation that the sample says it has; none if it says none, or none of this grammar."""
+    numbers = example.meta.get("derivation", "").split()
+    if not all(number.isdecimal() and 0 < int(number) <= len(derivations.rules) for number in numbers):
+        return ()
+    rules = tuple(int(number) - 1 for number in numbers)
+    missing = list(accumulate((derivations.rules[r].arity - 1 for r in rules), initial=1))  # after each rule
+    return rules if missing[-1] == 0 and 0 not in missing[:-1] else ()
 
 
 def describe_samples(
