@@ -27,7 +27,7 @@ class Child:
     """A process that does some work; what goes wrong is its exit code and `error`."""
 
     def __init__(self, work: Work, log: Path) -> None:
-        self._log = log
+        self._path, self._log = log, log.open("w", encoding="utf-8")  # open before the child can lose the right to
         self.pid = os.fork()
         if self.pid == 0:
             os._exit(self._do(work))
@@ -36,7 +36,7 @@ class Child:
         try:
             work()
         except CslError as error:
-            self._log.write_text(str(error), "utf-8")
+            print(error, end="", file=self._log, flush=True)
             return error.exit_code
         except BaseException:  # nothing may leave the child
             traceback.print_exc()
@@ -48,11 +48,12 @@ class Child:
 
     def wait(self) -> int:
         """Wait for the end; give the exit code, or the negative number of the signal that ended it."""
+        self._log.close()
         return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
 
     @property
     def error(self) -> str:
-        return self._log.read_text("utf-8")
+        return self._path.read_text("utf-8")
 
 
 @pytest.fixture
