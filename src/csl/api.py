@@ -69,7 +69,8 @@ def fit(
         config = fit_preset(config)
     fitted = _fit(grammar, examples, config, dev=dev, output_cfg=output_cfg, engine=Threads(threads), progress=progress)
     if fitted.left_out:
-        warnings.warn(f"{len(fitted.left_out):,} pairs left out: the grammar does not derive them", stacklevel=2)
+        line = f"{len(fitted.left_out):,} pairs left out: the grammar does not derive them, or in too many ways"
+        warnings.warn(line, stacklevel=2)
     return fitted.model
 
 

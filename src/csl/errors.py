@@ -65,6 +65,10 @@ def _one_line(text: str) -> str:
     return text if text.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
+class LimitWarning(UserWarning):
+    """Something was left out because it would have taken too much memory or time."""
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
     """Say, for an error, which known name a mistyped one may stand for; all of them if none is near."""
     names = list(known)

@@ -196,7 +196,7 @@ def test_dev_keeps_what_is_best_there_and_names_what_is_left_out(run: Path, tmp_
     assert result.exit_code == 0, result.exception
     assert "1 dev pairs left out" in result.output
     assert ", dev -" in result.output
-    assert "left out: fly → FLY\n1 pairs left out: the grammar does not derive them" in result.output
+    assert "left out: fly → FLY\n1 pairs left out: the grammar does not derive them, or" in result.output
 
 
 @pytest.mark.parametrize(

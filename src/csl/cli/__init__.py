@@ -5,7 +5,8 @@ Nothing heavy is imported here; commands import what they run when they run.
 
 import io
 import sys
-from typing import Annotated, NoReturn
+import warnings
+from typing import Annotated, NoReturn, TextIO
 
 import typer
 from rich.text import Text
@@ -32,7 +33,7 @@ from csl.cli import (
     train,
 )
 from csl.cli.console import is_interrupt, new_console
-from csl.errors import FAILURES, REMEDIES, CslError, from_system
+from csl.errors import FAILURES, REMEDIES, CslError, LimitWarning, from_system
 
 app = typer.Typer(
     name="csl",
@@ -76,11 +77,25 @@ def _fail(error: CslError) -> NoReturn:
     sys.exit(error.exit_code)
 
 
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """Print a warning; one that is meant for people is one line."""
+    text = str(message) if category is LimitWarning else warnings.formatwarning(message, category, filename, lineno)
+    new_console(stderr=True).print(Text.assemble(("warning:", "bold yellow"), f" {text}"))
+
+
 def main() -> None:
     """Run the command; errors meant for people become one line on stderr and their exit code."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # any data can be shown, whatever the terminal can
+    warnings.showwarning = _show_warning
     try:
         app()
     except CslError as error:

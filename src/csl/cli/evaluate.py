@@ -9,6 +9,7 @@ from rich.table import Table
 
 from csl.cli.console import new_console
 from csl.cli.engine import AddressOption, EngineOption, ThreadsOption, engine_of
+from csl.cli.limits import MemoryOption, TimeoutOption
 
 if TYPE_CHECKING:
     from csl.data.score import Score
@@ -22,6 +23,8 @@ def evaluate(
         Path, typer.Argument(help="Examples: TSV or JSON lines, plain or .gz. TSV: column 3 is a category.")
     ],
     errors: Annotated[Path | None, typer.Option(help="Write wrong outputs here: input, right output, output.")] = None,
+    max_memory: MemoryOption = "1G",
+    timeout: TimeoutOption = None,
     threads: ThreadsOption = 1,
     engine: EngineOption = "threads",
     address: AddressOption = None,
@@ -43,22 +46,26 @@ def evaluate(
     if what.is_dir() and not trained:
         from csl.experiment.fitting import load_model
         from csl.model.evaluate import evaluate as measure
+        from csl.parsing.limits import Limits
 
+        limits = Limits.of(max_memory, timeout)
         model = load_model(what)
         examples = list(read_examples(test, **fields))  # type: ignore[arg-type]
         with engine_of(threads, engine, address) as opened:
-            found = measure(model, examples, opened)
+            found = measure(model, examples, opened, limits)
         outputs = found.outputs
-        console.print(_table(found.groups, found.score))
+        console.print(score_table(found.groups, found.score))
         console.print(
             f"{found.derivable:,} of {len(examples):,} pairs derivable: "
             f"mean log p(x, y) {found.log_p_xy:.3f}, mean log p(y | x) {found.log_p_y_given_x:.3f}"
         )
+        if found.given_up:
+            console.print(found.given_up)
     else:
         examples = list(read_examples(test, **fields))  # type: ignore[arg-type]
         outputs = _predicted(what, [example.source_text for example in examples], test, device, threads)
         total, groups = score(examples, outputs)
-        console.print(_table(groups, total))
+        console.print(score_table(groups, total))
     if errors:
         pairs = zip(examples, outputs, strict=True)
         wrong = [Example(e.source, e.target, {"predicted": o}) for e, o in pairs if o and not same(o, e.target_text)]
@@ -83,7 +90,8 @@ def _predicted(what: Path, inputs: list[str], test: Path, device: str, threads: 
     return predictions.outputs
 
 
-def _table(groups: "Mapping[str, Score]", total: "Score") -> Table:
+def score_table(groups: "Mapping[str, Score]", total: "Score") -> Table:
+    """Lay out the scores of groups of examples and of all."""
     table = Table("", "examples", "accuracy", "coverage", "precision", box=None)
     for column in table.columns[1:]:
         column.justify = "right"

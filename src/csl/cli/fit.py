@@ -81,7 +81,7 @@ def fit(
     for example in fitted.left_out[:3]:
         console.print(f"left out: {example.source_text} → {example.target_text}")
     if fitted.left_out:
-        console.print(f"{len(fitted.left_out):,} pairs left out: the grammar does not derive them")
+        console.print(f"{len(fitted.left_out):,} pairs left out: the grammar does not derive them, or in too many ways")
     console.print(
         f"{options.states} states, {fitted.steps:,} steps: mean log p(x, y) {fitted.log_prob:.3f}; "
         f"{time.perf_counter() - start:.1f} s"

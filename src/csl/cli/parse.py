@@ -2,6 +2,7 @@
 
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,10 +10,12 @@ import typer
 
 from csl.cli.console import new_console
 from csl.cli.engine import AddressOption, EngineOption, ThreadsOption, engine_of
+from csl.cli.limits import MemoryOption, TimeoutOption
 
 if TYPE_CHECKING:
     from csl.engine.engine import Engine
-    from csl.model.model import Model
+    from csl.model.model import Model, Parse
+    from csl.parsing.limits import Abstained, Limits
 
 
 def parse(
@@ -23,23 +26,27 @@ def parse(
     ] = None,
     k: Annotated[int, typer.Option("-k", min=1, help="Give so many outputs, the most probable first.")] = 1,
     scores: Annotated[bool, typer.Option(help="Give log p of the derivation and log p(output | input) too.")] = False,
+    max_memory: MemoryOption = "1G",
+    timeout: TimeoutOption = None,
     threads: ThreadsOption = 1,
     engine: EngineOption = "threads",
     address: AddressOption = None,
 ) -> None:
     """Parse an input, a file of inputs (written as input<TAB>output), or what is typed at a prompt.
 
-    The model abstains where the grammar does not cover an input: the output is then empty, and for a single input the
-    exit code is 1.
+    The model abstains where the grammar does not cover an input, or where parsing it takes too much memory or time:
+    the output is then empty, and for a single input the exit code is 1.
     """
     from csl.experiment.fitting import load_model
+    from csl.parsing.limits import Limits
 
+    limits = Limits.of(max_memory, timeout)
     model = load_model(run)
     if text is not None and os.path.isfile(text):
         with engine_of(threads, engine, address) as opened:
-            _parse_file(model, Path(text), k, scores, opened)
+            _parse_file(model, Path(text), k, scores, opened, limits)
     elif text is not None:
-        if not _parse_one(model, text, k, scores):
+        if not _parse_one(model, text, k, scores, limits):
             raise typer.Exit(1)
     else:
         prompt = "input: " if sys.stdin.isatty() else ""
@@ -49,38 +56,61 @@ def parse(
             except EOFError:
                 break
             if line.strip():
-                _parse_one(model, line, k, scores)
+                _parse_one(model, line, k, scores, limits)
 
 
-def _parse_one(model: "Model", text: str, k: int, scores: bool) -> bool:
+def _parse_one(model: "Model", text: str, k: int, scores: bool, limits: "Limits") -> bool:
     """Print the outputs of one input; tell whether there are any."""
+    from csl.engine.threads import ONE_THREAD
+    from csl.parsing.limits import Abstained
+
     source = text.split()
-    found = model.parse_best(source, k)
-    for parse in found:
-        score = f"{parse.log_prob:.3f}\t{_given(model, source, parse.target):.3f}\t" if scores else ""
-        typer.echo(score + parse.text)
-    if not found:
+    (found,) = _outcomes(model, [source], k, ONE_THREAD, limits)
+    if isinstance(found, Abstained):
         unknown = model.deriver.unknown_tokens(source)
         why = f"no rule knows: {', '.join(unknown)}" if unknown else "no derivation spans it, or none to a valid output"
-        new_console(stderr=True).print(f"not covered: {text.strip()} ({why})")
-    return bool(found)
+        covered = found is not Abstained.NOT_COVERED
+        line = f"given up: {text.strip()} ({found.value})" if covered else f"not covered: {text.strip()} ({why})"
+        new_console(stderr=True).print(line)
+        return False
+    for parse in found:
+        score = f"{parse.log_prob:.3f}\t{_given(model, source, parse.target, limits):.3f}\t" if scores else ""
+        typer.echo(score + parse.text)
+    return True
 
 
-def _given(model: "Model", source: list[str], target: tuple[str, ...]) -> float:
-    return model.log_prob(source, target) - float(model.log_prob_inputs([source])[0])
+def _outcomes(
+    model: "Model", sources: list[list[str]], k: int, engine: "Engine", limits: "Limits"
+) -> "Iterator[list[Parse] | Abstained]":
+    from csl.parsing.limits import Abstained
+
+    if k > 1:
+        yield from (model.best_outcome(source, k, limits) for source in sources)
+    else:
+        found = model.outcomes(sources, engine, limits)
+        yield from (outcome if isinstance(outcome, Abstained) else [outcome] for outcome in found)
 
 
-def _parse_file(model: "Model", path: Path, k: int, scores: bool, engine: "Engine") -> None:
+def _given(model: "Model", source: list[str], target: tuple[str, ...], limits: "Limits") -> float:
+    return model.log_prob(source, target, limits) - float(model.log_prob_inputs([source], limits=limits)[0])
+
+
+def _parse_file(model: "Model", path: Path, k: int, scores: bool, engine: "Engine", limits: "Limits") -> None:
     from csl.data.files import read_inputs
+    from csl.parsing.limits import Abstained, given_up
 
     sources = [line.split() for line in read_inputs(path)]
-    parses = model.parse_all(sources, engine) if k == 1 else [None] * len(sources)
-    for source, best in zip(sources, parses, strict=True):
-        found = model.parse_best(source, k) if k > 1 else [best] if best else []
-        cells = [parse.text for parse in found] or [""]
-        if scores:
-            cells = [f"{p.text}\t{p.log_prob:.3f}\t{_given(model, source, p.target):.3f}" for p in found] or [""]
+    without: list[Abstained] = []
+    for source, found in zip(sources, _outcomes(model, sources, k, engine, limits), strict=True):
+        cells = [""]
+        if isinstance(found, Abstained):
+            without.append(found)
+        elif scores:
+            cells = [f"{p.text}\t{p.log_prob:.3f}\t{_given(model, source, p.target, limits):.3f}" for p in found]
+        else:
+            cells = [p.text for p in found]
         typer.echo("\t".join([" ".join(source), *cells]))
-    missing = sum(parse is None for parse in parses)
-    if k == 1 and missing:
-        new_console(stderr=True).print(f"{missing:,} of {len(sources):,} inputs not covered")
+    missing = without.count(Abstained.NOT_COVERED)
+    lines = [f"{missing:,} of {len(sources):,} inputs not covered" if missing else "", given_up(without, len(sources))]
+    for line in filter(None, lines):
+        new_console(stderr=True).print(line)

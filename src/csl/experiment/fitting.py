@@ -100,7 +100,7 @@ def fit_into(
         mark = _hash(*grammar, config, *map(_pair, examples), "dev", *map(_pair, dev))
         held_out = build(grammar, dev, config.max_units, engine) if dev else None
         if held_out and held_out.left_out:
-            say(f"{len(held_out.left_out):,} dev pairs left out: the grammar does not derive them")
+            say(f"{len(held_out.left_out):,} dev pairs left out: the grammar does not derive them, or in too many ways")
         checkpoint = _FitCheckpoint(folder / f"{name}-checkpoint.npz", mark, REMEDY, say)
         checkpoints.append(checkpoint)
 

@@ -15,12 +15,12 @@ import numpy.typing as npt
 
 from csl.data import Example
 from csl.engine.engine import Engine
+from csl.errors import LimitWarning
 from csl.grammar import Grammar
 from csl.kernels.inside import expectations, log_inside
 from csl.kernels.source_chart import COVERED, Forests
 from csl.model.model import FloatArray, context_starts, softmax
 from csl.parsing.deriver import Deriver
-from csl.parsing.limits import LimitWarning
 
 PARTS = 8  # of a sum, whatever the number of threads
 ALL_ITEMS = 2**27  # of the forests of all pairs together, 2 GB; a pair with more than its even share is left out, …

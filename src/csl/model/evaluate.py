@@ -10,6 +10,8 @@ from csl.data.score import Score, score
 from csl.engine.engine import Engine
 from csl.engine.threads import ONE_THREAD
 from csl.model.model import Model
+from csl.parsing.deriver import DEFAULT
+from csl.parsing.limits import Abstained, Limits, given_up
 
 
 @dataclass(frozen=True)
@@ -17,6 +19,7 @@ class Evaluation:
     """Scores of all examples and of groups of them, and mean log probabilities of the derivable pairs."""
 
     outputs: list[str]  # empty where there is none
+    given_up: str  # how many inputs, and why; empty if none was
     score: Score
     groups: dict[str, Score]
     derivable: int
@@ -24,18 +27,21 @@ class Evaluation:
     log_p_y_given_x: float
 
 
-def evaluate(model: Model, examples: Sequence[Example], engine: Engine = ONE_THREAD) -> Evaluation:
+def evaluate(
+    model: Model, examples: Sequence[Example], engine: Engine = ONE_THREAD, limits: Limits = DEFAULT
+) -> Evaluation:
     """Parse the inputs and compare with the outputs."""
-    parses = model.parse_all([example.source for example in examples], engine)
-    outputs = [parse.text if parse else "" for parse in parses]
-    joint = model.log_probs(examples, engine)
+    found = model.outcomes([example.source for example in examples], engine, limits)
+    outputs = ["" if isinstance(outcome, Abstained) else outcome.text for outcome in found]
+    joint = model.log_probs(examples, engine, limits)
     derivable = np.isfinite(joint)
     inputs = [example.source for example, good in zip(examples, derivable, strict=True) if good]
-    given = joint[derivable] - model.log_prob_inputs(inputs, engine)
+    given = joint[derivable] - model.log_prob_inputs(inputs, engine, limits)
     return Evaluation(
         outputs,
+        given_up(found, len(found)),
         *score(examples, outputs),
         int(derivable.sum()),
         float(joint[derivable].mean()) if derivable.any() else float("nan"),
-        float(given.mean()) if derivable.any() else float("nan"),
+        float(np.nanmean(given)) if np.isfinite(given).any() else float("nan"),
     )

@@ -9,7 +9,6 @@ With an output CFG, parsing looks only at derivations with a typing from its sta
 
 import math
 import warnings
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,6 +19,7 @@ import numpy.typing as npt
 from csl.data import Example
 from csl.engine.engine import Engine, Kept
 from csl.engine.threads import ONE_THREAD
+from csl.errors import LimitWarning
 from csl.grammar import Grammar
 from csl.grammar.output_cfg import ROOT, OutputCfg
 from csl.kernels.budget import Budget
@@ -29,7 +29,7 @@ from csl.kernels.source_chart import COVERED, STOPPED, TOO_MANY, UNCOVERED, Fore
 from csl.model.kbest import best_outputs
 from csl.parsing.derivation import MAX_OUTPUT, Derivation
 from csl.parsing.deriver import BATCH, CHUNK, DEFAULT, Batch, Deriver, products
-from csl.parsing.limits import Abstained, AmbiguityError, Limits, LimitWarning
+from csl.parsing.limits import Abstained, AmbiguityError, Limits, given_up
 
 FloatArray = npt.NDArray[np.float64]
 NUMBERS = 16  # of an inside pass that take as much memory as an item
@@ -225,16 +225,9 @@ _WHY = {UNCOVERED: Abstained.NOT_COVERED, TOO_MANY: Abstained.TOO_MANY, STOPPED:
 
 def _warn(outcomes: Sequence[object]) -> None:
     """Warn of inputs that are given up."""
-    line = given_up(outcomes)
+    line = given_up(outcomes, len(outcomes))
     if line:
         warnings.warn(line, LimitWarning, stacklevel=3)
-
-
-def given_up(outcomes: Sequence[object]) -> str:
-    """Say how many inputs were given up, and why; nothing if none was."""
-    why = Counter(o.value for o in outcomes if isinstance(o, Abstained) and o is not Abstained.NOT_COVERED)
-    reasons = ", ".join(f"{number:,} {reason}" for reason, number in sorted(why.items()))
-    return f"{why.total():,} of {len(outcomes):,} inputs given up: {reasons}" if why else ""
 
 
 def _tokens(text: str | Sequence[str]) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from csl.data import Example
 from csl.engine.engine import Engine, Kept
 from csl.engine.threads import ONE_THREAD
+from csl.errors import LimitWarning
 from csl.grammar import Grammar
 from csl.grammar.store import EncodedRules, RuleStore
 from csl.grammar.vocabulary import Ragged, Vocabulary
@@ -24,7 +25,7 @@ from csl.kernels.derive import Trie, build_trie, derive_rules
 from csl.kernels.intersection import with_outputs
 from csl.parsing.derivation import Derivation
 from csl.parsing.forest import Forest, join_forests
-from csl.parsing.limits import AmbiguityError, Limits, LimitWarning
+from csl.parsing.limits import AmbiguityError, Limits
 
 DEFAULT = Limits()
 READABLE = Limits(items=2**20)  # for a forest that is turned into Python objects: a second or two

@@ -7,7 +7,8 @@ other inputs there are, and so is what is given up. Only `seconds` makes results
 
 import re
 import threading
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
@@ -20,10 +21,6 @@ from csl.kernels.budget import Budget
 BYTES = 128  # an item, with what is computed from it
 MOST = 2**27  # items: more would need larger numbers in the kernels
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
-
-
-class LimitWarning(UserWarning):
-    """Something was left out because it would have taken too much memory or time."""
 
 
 class AmbiguityError(CslError):
@@ -76,6 +73,13 @@ def check(budget: Budget, items: int) -> None:
     """Raise an error if the budget is spent, for work that is not done by kernels."""
     if items > budget.items or budget.stop[0]:
         raise AmbiguityError("the input has too many derivations, or there was too little time")
+
+
+def given_up(outcomes: Iterable[object], total: int) -> str:
+    """Say how many of the inputs were given up, and why; nothing if none was."""
+    why = Counter(o.value for o in outcomes if isinstance(o, Abstained) and o is not Abstained.NOT_COVERED)
+    reasons = ", ".join(f"{number:,} {reason}" for reason, number in sorted(why.items()))
+    return f"{why.total():,} of {total:,} inputs given up: {reasons}" if why else ""
 
 
 def bytes_of(text: str) -> int:
