@@ -4,22 +4,32 @@ config.json      the options of the induction, what they were applied to, and a 
 output.cfg       the output CFG, if there is one
 grammar.txt      the grammar
 metrics.jsonl    one line for each rule that was added
+nqg/             the model: the encoder's sizes and tokenizer, weights.safetensors, and nqg.json, written last
+
+The grammar of `csl induce` serves as well: the model's files go to its folder, beside those of CSL's own model.
 """
 
 import hashlib
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from csl import __version__
-from csl.baselines.nqg.config import NqgInductionConfig
+from csl.baselines.nqg.config import NqgFitConfig, NqgInductionConfig
 from csl.baselines.nqg.induction import Addition, induce
 from csl.data import Example
-from csl.data.files import read_json, write_json, write_text
+from csl.data.files import read_json, replacing, write_json, write_text
 from csl.data.lock import alone
 from csl.errors import InputError
+from csl.experiment.fitting import read_run
 from csl.grammar import Grammar, write_grammar
 from csl.grammar.output_cfg import OutputCfg
+
+if TYPE_CHECKING:
+    from csl.baselines.nqg.model import NqgModel
+
+MODEL, WEIGHTS, ABOUT = "nqg", "weights.safetensors", "nqg.json"
 
 
 def fingerprint(examples: Sequence[Example], config: NqgInductionConfig, output_cfg: OutputCfg | None) -> str:
@@ -68,3 +78,48 @@ def _check_free(folder: Path, mark: str) -> None:
         same = False
     if not same and any((folder / name).exists() for name in ("config.json", "grammar.txt", "train.json")):
         raise InputError("holds another run; name another folder with --out", folder)
+
+
+def save_model(folder: Path, model: "NqgModel") -> None:
+    """Write a model to a run folder."""
+    from safetensors.torch import save  # noqa: PLC0415 — only models need it
+
+    place = folder / MODEL
+    with alone(folder):
+        (place / ABOUT).unlink(missing_ok=True)
+        model.encoder.sizes.save_pretrained(place)
+        model.encoder.tokenizer.save_pretrained(place)
+        weights = {name: value.detach().cpu().clone() for name, value in model.state_dict().items()}
+        with replacing(place / WEIGHTS) as file:
+            file.write(save(weights))
+        write_json(place / ABOUT, {"grammar": _grammar_mark(model.grammar), "fit": model.config.model_dump()})
+
+
+def load_model(folder: Path, device: str = "cpu") -> "NqgModel":
+    """Read the model of a run folder."""
+    from safetensors.torch import load_file  # noqa: PLC0415
+
+    from csl.baselines.nqg.encoder import Encoder  # noqa: PLC0415 — torch only where it is needed
+    from csl.baselines.nqg.model import NqgModel  # noqa: PLC0415
+
+    grammar, output_cfg = read_run(folder)
+    place = folder / MODEL
+    if not (place / ABOUT).exists():
+        raise InputError("no model of NQG in this folder; fit one with `csl nqg fit`", folder)
+    try:
+        about = read_json(place / ABOUT)
+        config, mark = NqgFitConfig.model_validate(about["fit"]), about["grammar"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError("damaged file; fit again", place / ABOUT) from error
+    if mark != _grammar_mark(grammar):
+        raise InputError("fitted to another grammar than this folder's grammar.txt; fit again", place)
+    model = NqgModel(grammar, Encoder.load(place, new_weights=True), config, output_cfg)
+    try:
+        model.load_state_dict(load_file(place / WEIGHTS))
+    except Exception as error:  # what damaged weights raise differs by library and version
+        raise InputError("damaged file; fit again", place / WEIGHTS) from error
+    return model.to(device).eval()
+
+
+def _grammar_mark(grammar: Grammar) -> str:
+    return hashlib.sha256("\n".join(map(str, grammar)).encode("utf-8", "surrogatepass")).hexdigest()

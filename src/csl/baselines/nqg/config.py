@@ -35,3 +35,19 @@ def preset(name: str) -> NqgInductionConfig:
     if name not in PRESETS:
         raise InputError(f"no preset {name!r}; {nearest(name, PRESETS)}")
     return PRESETS[name]
+
+
+class NqgFitConfig(BaseModel):
+    """Everything, beside grammar, encoder and data, that decides NQG's model."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+    hidden: Annotated[int, Field(ge=1, description="units of the layers that look at a span")] = 256
+    embedding: Annotated[int, Field(ge=1, description="dimensions of e_r")] = 64
+    dropout: Annotated[float, Field(ge=0, lt=1, description="of the encoder's vectors")] = 0.1
+    learning_rate: Annotated[float, Field(gt=0, description="of Adam, for all but the encoder")] = 1e-3
+    encoder_rate: Annotated[float, Field(ge=0, description="of Adam, for the encoder; 0: it stays as it is")] = 1e-4
+    steps: Annotated[int, Field(ge=1, description="steps of Adam; rates fall to 0 on the way")] = 2000
+    batch_size: Annotated[int, Field(ge=1, description="examples a step")] = 32
+    max_units: Annotated[int, Field(ge=0, description="lone-nonterminal sources in a row, at most")] = 1
+    seed: Annotated[int, Field(ge=0, description="of new parameters, batches and dropout")] = 0

@@ -1,0 +1,159 @@
+"""Fitting NQG's model: Adam on log p(y | x), summed over all derivations of the pair.
+
+The forests of all inputs and of all pairs are built once. A step scores the labels of its inputs; one inside–outside
+pass over the forests of the pairs and one over those of the inputs give the sum and its gradient by the scores, and
+torch does the rest. With an encoder that stays as it is, its vectors are computed once.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+
+from csl.baselines.nqg.chart import FloatArray, LabelledForests, Places
+from csl.baselines.nqg.config import NqgFitConfig
+from csl.baselines.nqg.encoder import Encoder
+from csl.baselines.nqg.model import NqgModel
+from csl.data import Example
+from csl.errors import CslError, InputError
+from csl.grammar import Grammar
+from csl.grammar.output_cfg import OutputCfg
+from csl.kernels.intersection import with_outputs
+from csl.kernels.source_chart import COVERED, Forests
+from csl.parsing.deriver import CHUNK, DEFAULT, product
+
+CHECK = 50  # steps between reports
+
+
+class NqgProgress(NamedTuple):
+    """What the steps since the last report came to: their mean log p(y | x)."""
+
+    step: int
+    steps: int
+    log_prob: float
+
+
+@dataclass(frozen=True)
+class NqgFitted:
+    """A model, and the training pairs that its grammar does not derive and that were left out."""
+
+    model: NqgModel
+    left_out: tuple[Example, ...]
+    log_prob: float  # mean over the training pairs that are derived
+
+
+class PairData:
+    """Distinct pairs that a grammar derives: the forests of inputs and pairs, and how often each occurs."""
+
+    def __init__(self, model: NqgModel, examples: Sequence[Example]) -> None:
+        counts = Counter(examples)
+        charts, pairs = _forests(model, list(counts))
+        derived = pairs.status == COVERED
+        self.left_out = tuple(example for example, good in zip(counts, derived, strict=True) if not good)
+        self.examples = [example for example, good in zip(counts, derived, strict=True) if good]
+        self.copies = np.array([counts[example] for example in self.examples], np.float64)
+        self.charts, self.pairs = _forests(model, self.examples) if self.left_out else (charts, pairs)
+
+    def log_prob(self, places: Places, copies: FloatArray, scores: FloatArray) -> tuple[float, FloatArray]:
+        """Sum log p(y | x) over pairs by the scores of their labels; return the sum and its gradient."""
+        labels = np.concatenate([np.arange(*self.charts.labels_from[[k, k + 1]]) for k in places])
+        everywhere = np.zeros(len(self.charts.rules))
+        everywhere[labels] = scores
+        of_pairs, by_pairs = self.charts.expectations(self.pairs, places, copies, everywhere)
+        of_inputs, by_inputs = self.charts.expectations(self.charts.forests, places, copies, everywhere)
+        return of_pairs - of_inputs, (by_pairs - by_inputs)[labels]
+
+
+def _forests(model: NqgModel, examples: Sequence[Example]) -> tuple[LabelledForests, Forests]:
+    inputs = model.deriver.forests([example.source for example in examples])
+    charts = LabelledForests(inputs, len(model.grammar))
+    targets = model.deriver.encode(example.target for example in examples)
+    return charts, charts.cut(product(with_outputs, inputs, DEFAULT.items, *model.deriver.arrays, *targets))
+
+
+Marginal = Callable[[FloatArray], tuple[float, FloatArray]]
+"""Scores of labels → (the sum of log p(y | x), its gradient)."""
+
+
+class LogMarginal(torch.autograd.Function):
+    """The sum of log p(y | x) of a batch by the scores of labels; one pass gives value and gradient."""
+
+    @staticmethod
+    def forward(ctx: Any, scores: torch.Tensor, marginal: Marginal) -> torch.Tensor:
+        """Run the pass; keep the gradient."""
+        total, gradient = marginal(scores.detach().double().cpu().numpy())
+        ctx.save_for_backward(torch.from_numpy(gradient).to(scores))
+        return scores.new_tensor(total)
+
+    @staticmethod
+    def backward(ctx: Any, *grad: torch.Tensor) -> tuple[torch.Tensor, None]:
+        """Hand the gradient on."""
+        (gradient,) = ctx.saved_tensors
+        return grad[0] * gradient, None
+
+
+def fit(
+    grammar: Grammar,
+    examples: Sequence[Example],
+    encoder: Encoder,
+    config: NqgFitConfig,
+    *,
+    output_cfg: OutputCfg | None = None,
+    device: str = "cpu",
+    progress: Callable[[NqgProgress], None] = lambda _: None,
+) -> NqgFitted:
+    """Fit a model to examples; equal examples count as often as they occur.
+
+    Pairs that the grammar does not derive are left out, and reported. The output CFG is for the model's parsing.
+    """
+    with torch.random.fork_rng():
+        torch.manual_seed(config.seed)
+        model = NqgModel(grammar, encoder, config, output_cfg).to(device)
+        data = PairData(model, examples)
+        if not data.examples:
+            raise InputError("the grammar derives none of the training pairs; was it induced from other data?")
+        _optimise(model, data, config, progress)
+    given = model.log_probs(data.examples)
+    return NqgFitted(model, data.left_out, float(given @ data.copies / data.copies.sum()))
+
+
+def _optimise(model: NqgModel, data: PairData, config: NqgFitConfig, progress: Callable[[NqgProgress], None]) -> None:
+    frozen = config.encoder_rate == 0
+    model.encoder.requires_grad_(not frozen)
+    cached = _vectors(model.encoder, data.examples) if frozen else []
+    groups: list[dict[str, Any]] = [{"params": list(model.scores.parameters()), "lr": config.learning_rate}]
+    if not frozen:
+        groups.append({"params": list(model.encoder.parameters()), "lr": config.encoder_rate})
+    adam = torch.optim.Adam(groups)
+    falling = torch.optim.lr_scheduler.LambdaLR(adam, lambda step: 1 - step / config.steps)
+    chance = data.copies / data.copies.sum()
+    since: list[float] = []
+    for step in range(1, config.steps + 1):
+        model.train()
+        drawn = np.random.default_rng([config.seed, step]).choice(len(chance), config.batch_size, p=chance)
+        places, copies = np.unique(drawn, return_counts=True)
+        vectors = [cached[k] for k in places] if frozen else model.encoder([data.examples[k].source for k in places])
+        scores = model.label_scores(data.charts, places, vectors)
+        marginal = partial(data.log_prob, places, copies.astype(np.float64))
+        mean = LogMarginal.apply(scores, marginal) / len(drawn)  # type: ignore[no-untyped-call]
+        if not torch.isfinite(mean):
+            raise CslError(f"step {step}: log p(y | x) is no number any more; lower learning_rate and encoder_rate")
+        adam.zero_grad()
+        (-mean).backward()
+        adam.step()
+        falling.step()
+        since.append(mean.item())
+        if step % CHECK == 0 or step == config.steps:
+            progress(NqgProgress(step, config.steps, float(np.mean(since))))
+            since = []
+
+
+@torch.no_grad()
+def _vectors(encoder: Encoder, examples: Sequence[Example]) -> list[torch.Tensor]:
+    encoder.eval()
+    sources = [example.source for example in examples]
+    return [vectors for k in range(0, len(sources), CHUNK) for vectors in encoder(sources[k : k + CHUNK])]

@@ -1,0 +1,122 @@
+"""NQG's model (Shaw et al. 2021): p(z | x) by the scores of rule applications.
+
+Rule r applied to the span [i, j) scores FFN([h_i ; h_j]) · e_r + FFN'([h_i ; h_j]), where h are vectors of a pretrained
+encoder; a derivation z scores the sum of its applications. p(z | x) is normalised over all derivations of x, and
+p(y | x) is the sum over those that give y. Parsing takes the best derivation, with an output CFG the best valid one,
+and abstains where there is none.
+"""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+
+from csl.baselines.nqg.chart import FloatArray, LabelledForests, Places
+from csl.baselines.nqg.config import NqgFitConfig
+from csl.baselines.nqg.encoder import Encoder
+from csl.data import Example
+from csl.grammar import Grammar
+from csl.grammar.output_cfg import OutputCfg
+from csl.kernels.intersection import with_outputs, with_types
+from csl.model.model import Parse, typings_of
+from csl.parsing.derivation import MAX_OUTPUT, Derivation
+from csl.parsing.deriver import CHUNK, DEFAULT, Deriver, product
+
+
+class SpanScores(torch.nn.Module):
+    """The scores of rules at spans, from the vectors at their ends."""
+
+    def __init__(self, width: int, rules: int, config: NqgFitConfig) -> None:
+        super().__init__()
+        self.dropout = torch.nn.Dropout(config.dropout)
+        self.of_span = _two_layers(2 * width, config.hidden, config.embedding)
+        self.of_any_rule = _two_layers(2 * width, config.hidden, 1)
+        self.rules = torch.nn.Parameter(torch.randn(rules, config.embedding) * config.embedding**-0.5)
+
+    def forward(self, ends: torch.Tensor, span_of: torch.Tensor, rule_of: torch.Tensor) -> torch.Tensor:
+        """Score labels: `ends` has [h_i ; h_j] of each span, a label is a rule at a span."""
+        ends = self.dropout(ends)
+        spans, biases = self.of_span(ends), self.of_any_rule(ends)[:, 0]
+        scores: torch.Tensor = (spans[span_of] * self.rules[rule_of]).sum(dim=1) + biases[span_of]
+        return scores
+
+
+def _two_layers(size: int, hidden: int, out: int) -> torch.nn.Module:
+    return torch.nn.Sequential(torch.nn.Linear(size, hidden), torch.nn.ReLU(), torch.nn.Linear(hidden, out))
+
+
+class NqgModel(torch.nn.Module):
+    """A grammar with an encoder and the scores of its rules."""
+
+    def __init__(
+        self, grammar: Grammar, encoder: Encoder, config: NqgFitConfig, output_cfg: OutputCfg | None = None
+    ) -> None:
+        super().__init__()
+        self.grammar, self.config, self.output_cfg = grammar, config, output_cfg
+        self.encoder = encoder
+        self.scores = SpanScores(encoder.width, len(grammar), config)
+        self.deriver = Deriver(grammar, config.max_units)
+        self._typings = typings_of(grammar, output_cfg) if output_cfg else None
+
+    def label_scores(self, charts: LabelledForests, places: Places, vectors: Sequence[torch.Tensor]) -> torch.Tensor:
+        """Score all labels of the inputs at `places`, whose words have these vectors, input by input."""
+        starts = np.cumsum([0, *map(len, vectors)])
+        begin, end, span_of, rules = [], [], [], []
+        spans = 0
+        for k, place in enumerate(places):
+            of_input = slice(charts.spans_from[place], charts.spans_from[place + 1])
+            labels = slice(charts.labels_from[place], charts.labels_from[place + 1])
+            begin.append(charts.begin[of_input] + starts[k])
+            end.append(charts.end[of_input] + starts[k])
+            span_of.append(charts.span_of[labels] - of_input.start + spans)
+            rules.append(charts.rules[labels])
+            spans += of_input.stop - of_input.start
+        words = torch.cat(list(vectors))
+        b, e, s, r = (torch.from_numpy(np.concatenate(a)).to(words.device) for a in (begin, end, span_of, rules))
+        scores: torch.Tensor = self.scores(torch.cat([words[b], words[e]], dim=1), s, r)
+        return scores
+
+    # parsing
+
+    def parse_all(self, sources: Sequence[Sequence[str]]) -> list[Parse | None]:
+        """Give the output of the best derivation of each input, with log p(z | x); None where the model abstains."""
+        parses: list[Parse | None] = []
+        for k in range(0, len(sources), CHUNK):
+            charts, scores = self._scored(sources[k : k + CHUNK])
+            valid = charts.forests if self._typings is None else product(with_types, charts.unlabelled, self._typings)
+            best = charts.best(valid if self._typings is None else charts.cut(valid), scores)
+            wholes = charts.log_sums(charts.forests, scores)
+            parses += [self._parse(*found, whole) for found, whole in zip(best, wholes, strict=True)]
+        return parses
+
+    def _parse(self, score: float, rules: Sequence[int], whole: float) -> Parse | None:
+        if math.isinf(score):
+            return None
+        derivation = Derivation.from_rules(self.deriver.rules[r] for r in rules)
+        short = derivation.target_length <= MAX_OUTPUT
+        return Parse(derivation.example.target, derivation, score - whole) if short else None
+
+    def log_probs(self, examples: Sequence[Example]) -> FloatArray:
+        """Log p(y | x) of pairs, summed over all derivations; −inf if there is none."""
+        found: list[FloatArray] = []
+        for k in range(0, len(examples), CHUNK):
+            part = examples[k : k + CHUNK]
+            charts, scores = self._scored([example.source for example in part])
+            targets = self.deriver.encode(example.target for example in part)
+            pairs = charts.cut(product(with_outputs, charts.unlabelled, DEFAULT.items, *self.deriver.arrays, *targets))
+            with np.errstate(invalid="ignore"):  # −inf − −inf: an input without derivations
+                given = charts.log_sums(pairs, scores) - charts.log_sums(charts.forests, scores)
+            found.append(np.where(np.isnan(given), -np.inf, given))
+        return np.concatenate([np.empty(0), *found])
+
+    @torch.inference_mode()
+    def _scored(self, sources: Sequence[Sequence[str]]) -> tuple[LabelledForests, FloatArray]:
+        """Build the forests of inputs and score their labels."""
+        charts = LabelledForests(self.deriver.forests(sources), len(self.grammar))
+        covered = np.flatnonzero(np.diff(charts.labels_from))
+        if not len(covered):
+            return charts, np.empty(0)
+        self.eval()
+        vectors = self.encoder([sources[int(i)] for i in covered])
+        return charts, self.label_scores(charts, covered, vectors).double().cpu().numpy()
