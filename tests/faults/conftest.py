@@ -28,6 +28,7 @@ class Child:
 
     def __init__(self, work: Work, log: Path) -> None:
         self._path, self._log = log, log.open("w", encoding="utf-8")  # open before the child can lose the right to
+        self._status: int | None = None
         self.pid = os.fork()
         if self.pid == 0:
             os._exit(self._do(work))
@@ -43,13 +44,18 @@ class Child:
             return 99
         return 0
 
-    def kill(self) -> None:
-        os.kill(self.pid, signal.SIGKILL)
+    def kill(self) -> int:
+        """Kill it, unless it has ended; wait for the end."""
+        if self._status is None:
+            os.kill(self.pid, signal.SIGKILL)
+        return self.wait()
 
     def wait(self) -> int:
         """Wait for the end; give the exit code, or the negative number of the signal that ended it."""
         self._log.close()
-        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+        if self._status is None:
+            self._status = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+        return self._status
 
     @property
     def error(self) -> str:

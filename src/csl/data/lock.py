@@ -82,7 +82,11 @@ def _take(file: TextIO, path: Path, wait: bool) -> bool:
         raise CslError(f"{path.parent}: {who} works in this folder; wait for it, or name another folder") from error
     if not os.fstat(file.fileno()).st_nlink:
         return False
-    file.truncate(0)
-    file.write(f"{os.getpid()}\n")
-    file.flush()
+    try:
+        file.truncate(0)
+        file.write(f"{os.getpid()}\n")
+        file.flush()
+    except OSError:  # a full disk
+        path.unlink(missing_ok=True)
+        raise
     return True

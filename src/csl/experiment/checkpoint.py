@@ -62,4 +62,5 @@ class Checkpoint:
     def remove(self) -> None:
         """Remove all states: the work is done, or starts anew."""
         for path in (self._previous, self._path):
-            path.unlink(missing_ok=True)
+            if path.exists():  # a read-only disk refuses to remove even what is not there
+                path.unlink()
