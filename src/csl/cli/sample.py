@@ -84,7 +84,8 @@ def sample(
         return
     path = out or run / "samples.tsv"
     stopped = "stopped; nothing was written"
-    with LiveLine(console, "sampling …", stopped) as live, engine_of(threads, engine, address) as opened:
+    own = alone(run) if path.parent.resolve() == run.resolve() else nullcontext()
+    with own, LiveLine(console, "sampling …", stopped) as live, engine_of(threads, engine, address) as opened:
         written = write_samples(
             path, sampler, number, shards=shards, engine=opened, provenance=provenance,
             about={"run": str(run), "licence": source_licence(run)},
