@@ -43,7 +43,7 @@ class NqgFitted:
 
     model: NqgModel
     left_out: tuple[Example, ...]
-    log_prob: float  # mean over the training pairs that are derived
+    log_prob: float  # mean over the pairs of the last steps
 
 
 class PairData:
@@ -116,12 +116,11 @@ def fit(
         data = PairData(model, examples)
         if not data.examples:
             raise InputError("the grammar derives none of the training pairs; was it induced from other data?")
-        _optimise(model, data, config, progress)
-    given = model.log_probs(data.examples)
-    return NqgFitted(model, data.left_out, float(given @ data.copies / data.copies.sum()))
+        return NqgFitted(model, data.left_out, _optimise(model, data, config, progress))
 
 
-def _optimise(model: NqgModel, data: PairData, config: NqgFitConfig, progress: Callable[[NqgProgress], None]) -> None:
+def _optimise(model: NqgModel, data: PairData, config: NqgFitConfig, progress: Callable[[NqgProgress], None]) -> float:
+    """Take the steps; return the mean log p(y | x) of the last ones."""
     frozen = config.encoder_rate == 0
     model.encoder.requires_grad_(not frozen)
     cached = _vectors(model.encoder, data.examples) if frozen else []
@@ -131,6 +130,7 @@ def _optimise(model: NqgModel, data: PairData, config: NqgFitConfig, progress: C
     adam = torch.optim.Adam(groups)
     falling = torch.optim.lr_scheduler.LambdaLR(adam, lambda step: 1 - step / config.steps)
     chance = data.copies / data.copies.sum()
+    report = NqgProgress(0, config.steps, float("nan"))
     since: list[float] = []
     for step in range(1, config.steps + 1):
         model.train()
@@ -148,8 +148,10 @@ def _optimise(model: NqgModel, data: PairData, config: NqgFitConfig, progress: C
         falling.step()
         since.append(mean.item())
         if step % CHECK == 0 or step == config.steps:
-            progress(NqgProgress(step, config.steps, float(np.mean(since))))
+            report = NqgProgress(step, config.steps, float(np.mean(since)))
+            progress(report)
             since = []
+    return report.log_prob
 
 
 @torch.no_grad()
