@@ -1,11 +1,11 @@
 """GECA, "Good-Enough Compositional Data Augmentation" (Andreas 2020; paper, appendix "Comparison with GECA").
 
-Fragments of examples that occur in one environment are interchangeable: if f and g both fill a template, and f also fills
-a place in an example u, then u with g in the place of f is a new pair. Fragments that share a token are not swapped, and
-pairs of the training set are no results. Nothing is recursive: a result is one swap away from a training example.
+Fragments of examples that occur in one environment are interchangeable: if f and g both fill a template, and f is also
+in an example u, then u with g in the place of f is a new pair. Fragments that share a token are not swapped, and pairs
+of the training set are no results. Nothing is recursive: a result is one swap away from a training example.
 
-What a fragment, a template and an environment are, and how they are joined, is in `csl.kernels.geca`. A swap is a triple
-(u, f, g). All swaps have numbers, and are made in a random order that is computed, not stored.
+What a fragment, a template and an environment are, and how they are joined, is in `csl.kernels.geca`. A swap is a
+triple (u, f, g). All swaps have numbers, and are made in a random order that is computed, not stored.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -17,11 +17,13 @@ import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict, Field
 
 from csl.data import Example
+from csl.errors import InputError
 from csl.grammar.vocabulary import Vocabulary
 from csl.kernels.geca import collect, draw_swaps, interchangeable, locate, mark_shared, sequence_keys
 from csl.kernels.hashing import build_table
 from csl.kernels.sample import keep_new, missing
 
+MOST_PAIRS = 5 * 10**9  # of fragments in one environment; half an hour
 CHUNK = 4096  # swaps made together
 PATIENCE = 25  # chunks after which is looked at how many new pairs they brought
 SCARCE = 0.001  # if they add less than this share to what was found, or nothing, there are no more
@@ -42,12 +44,12 @@ class GecaConfig(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Swap:
-    """A new pair, the place of the training example that it is made from (counted from 1), and what was replaced."""
+    """A new pair, the place of the training example that it is made from (counted from 1), and two fragments."""
 
     example: Example
     parent: int
-    old: tuple[str, ...]
-    new: tuple[str, ...]
+    old: int
+    new: int
 
 
 class Geca:
@@ -72,18 +74,20 @@ class Geca:
         progress("looking for environments that fragments share …")
         bits = _bits(distinct, window)
         found = collect(*sequences, window, context, mark_shared(*sequences, window, context, bits), bits)
-        environments, members = _shared(found)
-        fragments, members = np.unique(members, return_inverse=True)
+        environments, hashes = _shared(found)
+        fragments, members = _numbered(hashes)
         progress(f"looking for the places of {len(fragments):,} fragments …")
         table = build_table(fragments, np.arange(len(fragments)))
         sizes, self._spans, places = locate(*sequences, window, table.keys, table.first, len(fragments))
         self._places, self._place_offsets = _by_key(places[:, 0], places[:, 1], len(fragments))
         groups = np.flatnonzero(np.concatenate([[True], environments[1:] != environments[:-1], [True]]))
+        if (pairs := int((np.diff(groups) ** 2).sum())) > MOST_PAIRS:
+            raise InputError(f"{pairs:,} pairs of fragments to compare: too many; lower window or raise context")
         number = np.repeat(np.arange(len(groups) - 1, dtype=np.int32), np.diff(groups))
         homes, home_offsets = _by_key(members, number, len(fragments))
         progress("joining fragments …")
         self._offsets, self._others = interchangeable(
-            *sequences, self._spans, members.astype(np.int32), groups, homes, home_offsets
+            *sequences, window, self._spans, members, groups, homes, home_offsets
         )
         self._ends = np.cumsum(sizes * np.diff(self._offsets))
 
@@ -133,9 +137,9 @@ class Geca:
         tokens = self._tokens[sequence].tolist()
         middle = tokens.index("")
         example = Example(tuple(tokens[:middle]), tuple(tokens[middle + 1 :]))
-        return Swap(example, self._lines[parent], self._fragment(old), self._fragment(new))
+        return Swap(example, self._lines[parent], int(old), int(new))
 
-    def _fragment(self, f: int) -> tuple[str, ...]:
+    def fragment(self, f: int) -> tuple[str, ...]:
         """Give the spans of a fragment as texts."""
         s, *spans = self._spans[f]
         starts = ((self._begin[s] + p, n) for p, n in (spans[:2], spans[2:]) if n)
@@ -156,6 +160,15 @@ def _shared(found: npt.NDArray[np.uint64]) -> tuple[npt.NDArray[np.uint64], npt.
     same = found[1:, 0] == found[:-1, 0]
     more = np.concatenate([[False], same])[: len(found)] | np.concatenate([same, [False]])[: len(found)]
     return found[more, 0].copy(), found[more, 1].copy()
+
+
+def _numbered(hashes: npt.NDArray[np.uint64]) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.int32]]:
+    """Give hashes numbers as they come up: those of an environment are then close together in memory."""
+    known, first, which = np.unique(hashes, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    number = np.empty(len(known), np.int32)
+    number[order] = np.arange(len(known), dtype=np.int32)
+    return known[order], number[which]
 
 
 def _by_key(

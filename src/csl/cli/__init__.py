@@ -19,6 +19,7 @@ from csl.cli import (
     evaluate,
     explain,
     fit,
+    geca,
     grammar,
     induce,
     nqg,
@@ -62,7 +63,7 @@ def _options(
 for command in (
     augment.augment, induce.induce, fit.fit, parse.parse, sample.sample, train.train, predict.predict,
     evaluate.evaluate, ensemble.ensemble, table.table, run.run, report.report,
-    sweep.sweep, runs.runs,
+    sweep.sweep, runs.runs, geca.geca,
 ):  # fmt: skip
     app.command()(command)
 app.add_typer(data.app, name="data")

@@ -9,8 +9,8 @@ The environment of a fragment is what has to agree for another to take its place
 of k the k symbols before and after each hole, up to the end of the side (the separator is one of them).
 
 An example of n and m tokens has O(window² n m) fragments. The hash of a template follows from prefix hashes, in as many
-steps as it has holes. Nothing is kept of environments that have one fragment: a first pass finds them, up to a few, with
-two bits a fragment. Equal hashes of 64 bits count as equal.
+steps as it has holes. Almost nothing is kept of environments that have one fragment: a first pass finds them, with a
+few bits a fragment. Equal hashes of 64 bits count as equal.
 
 Sequences are stored end to end: sequence s is `values[begin[s]:begin[s + 1]]`.
 """
@@ -40,7 +40,7 @@ def _prefixes(values, start, stop):
 def _spans(prefix, power, middle, window):
     """List the different spans of a sequence, as rows (first place, length, sides), by place.
 
-    Also gives, for every place and length, the next place of the same span (the length of the sequence if there is none).
+    Also gives, for every place and length, the next place of the same span, or the end of the sequence.
     """
     size = len(prefix) - 1
     following = np.full((size, window), size, np.int32)
@@ -191,8 +191,8 @@ def collect(values, begin, window, context, shared, bits):
 def locate(values, begin, window, keys, first, known):
     """Find where the `known` fragments of the table (keys, first) are.
 
-    Returns for each of them the number of sequences that have it and its first occurrence, a row (sequence, place, length,
-    place, length); and (fragment, sequence) for all occurrences.
+    Returns for each of them in how many sequences it is and where first, a row (sequence, place, length, place,
+    length); and (fragment, sequence) for all sequences that it is in.
     """
     sizes, spans = np.zeros(known, np.int64), np.zeros((known, 5), np.int32)
     found, count = np.empty((4096, 2), np.int32), 0
@@ -213,27 +213,39 @@ def locate(values, begin, window, keys, first, known):
 
 
 @njit(cache=True, nogil=True)
-def _share_tokens(values, begin, spans, f, g):
-    """Whether two fragments have a token in common."""
-    for a in (1, 3):
-        for p in range(spans[f, a], spans[f, a] + spans[f, a + 1]):
-            token = values[begin[spans[f, 0]] + p]
-            for b in (1, 3):
-                for q in range(spans[g, b], spans[g, b] + spans[g, b + 1]):
-                    if values[begin[spans[g, 0]] + q] == token:
-                        return True
+def _tokens(values, begin, window, spans):
+    """Lay out the tokens of fragments in rows, with 0 where there are no more."""
+    tokens = np.zeros((len(spans), 2 * window), np.int32)
+    for f in range(len(spans)):
+        count = 0
+        for a in (1, 3):
+            for p in range(spans[f, a], spans[f, a] + spans[f, a + 1]):
+                tokens[f, count] = values[begin[spans[f, 0]] + p]
+                count += 1
+    return tokens
+
+
+@njit(cache=True, nogil=True)
+def _share_token(tokens, f, g):
+    """Whether two rows of tokens have one in common."""
+    for a in range(tokens.shape[1]):
+        if tokens[f, a] == 0:
+            break
+        for b in range(tokens.shape[1]):
+            if tokens[f, a] == tokens[g, b]:
+                return True
     return False
 
 
 @njit(cache=True, nogil=True)
-def interchangeable(values, begin, spans, members, groups, homes, home_offsets):
+def interchangeable(values, begin, window, spans, members, groups, homes, home_offsets):
     """For each fragment those that share an environment with it and no token: offsets and fragments.
 
     `members` are the fragments of environments, from `groups[e]` to `groups[e + 1]`; `homes` the environments of
     fragments, likewise.
     """
     offsets, others, count = np.zeros(len(spans) + 1, np.int64), np.empty(4096, np.int32), 0
-    stamp = np.full(len(spans), -1, np.int32)
+    tokens, stamp = _tokens(values, begin, window, spans), np.full(len(spans), -1, np.int32)
     for f in range(len(spans)):
         for k in range(home_offsets[f], home_offsets[f + 1]):
             e = homes[k]
@@ -242,7 +254,7 @@ def interchangeable(values, begin, spans, members, groups, homes, home_offsets):
                 g = members[t]
                 if stamp[g] != f:
                     stamp[g] = f
-                    if not _share_tokens(values, begin, spans, f, g):
+                    if not _share_token(tokens, f, g):
                         others[count] = g
                         count += 1
         offsets[f + 1] = count
@@ -268,12 +280,10 @@ def _shuffled(number, total, seed):
 @njit(cache=True, nogil=True)
 def _matches(values, p, stop, q, length):
     """Whether the span of this length at q stands at p, before `stop`."""
-    if length == 0 or p + length > stop:
-        return False
-    for t in range(length):
-        if values[p + t] != values[q + t]:
-            return False
-    return True
+    t = 0
+    while t < length and p + t < stop and values[p + t] == values[q + t]:
+        t += 1
+    return 0 < length == t
 
 
 @njit(cache=True, nogil=True)
