@@ -8,7 +8,7 @@ import pytest
 
 from csl import __version__
 from csl.engine import worker
-from csl.engine.worker import Piece, pack, unpack, work
+from csl.engine.worker import Call, Piece, pack, unpack, work
 from csl.errors import InputError
 
 Ints = npt.NDArray[np.int64]
@@ -36,8 +36,8 @@ def joined(part: Ints, arrays: tuple[Ints, ...], more: int) -> list[list[int]]:
 
 
 def ask(store: Store, piece: Piece, part: int = 7, version: str = __version__) -> object:
-    call = pack((joined, [None, 5]))
-    return unpack(work(version, store.get, next(numbers), call, {0: piece}, pack(np.array([part]))))
+    about = Call(version, next(numbers), {0: piece}, {piece.key})
+    return unpack(work(store.get, about, pack((joined, [None, 5])), pack(np.array([part]))))
 
 
 def test_only_what_is_new_is_fetched() -> None:
@@ -50,16 +50,15 @@ def test_only_what_is_new_is_fetched() -> None:
     assert store.fetched == 3
 
 
-def test_a_worker_that_forgot_fetches_all_again() -> None:
+def test_what_the_driver_no_longer_keeps_is_forgotten() -> None:
     store, key = Store(), next(numbers)
     refs = [store.put((np.array([1]),)), store.put((np.array([2]),))]
     assert ask(store, Piece(key, True, refs)) == [[1, 2, 7, 5]]
-    for _ in range(worker.HELD):
-        ask(store, Piece(next(numbers), False, [store.put((np.array([4]),))]))
+    assert ask(store, Piece(next(numbers), False, [store.put((np.array([4]),))])) == [[4, 7, 5]]
+    assert key not in worker._held
     before = store.fetched
     assert ask(store, Piece(key, True, refs)) == [[1, 2, 7, 5]]
     assert store.fetched == before + 2
-    assert len(worker._held) == worker.HELD
 
 
 def test_arrays_arrive_writable_as_kernels_are_compiled_for_them() -> None:

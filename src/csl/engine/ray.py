@@ -18,7 +18,7 @@ import numpy as np
 from csl import __version__
 from csl.engine.engine import CHUNKS, Arrays, Engine, Growing, Kept, are_few
 from csl.engine.threads import Threads
-from csl.engine.worker import Piece, pack, unpack, work
+from csl.engine.worker import Call, Piece, pack, unpack, work
 from csl.errors import CslError, InputError
 
 PATIENCE = 5  # seconds to wait for the machine of an address; Ray itself waits for minutes
@@ -75,12 +75,13 @@ class Ray(Engine):
             return self._local.chunks(function, items, *state, parts=1)
         pieces = {place: self._piece(part) for place, part in enumerate(state) if isinstance(part, Kept | Growing)}
         rest = [None if place in pieces else part for place, part in enumerate(state)]
-        call, number = self._put((function, rest)), next(_numbers)
+        call, kept = self._put((function, rest)), {piece.key for piece in self._pieces.values()}
+        about = Call(__version__, next(_numbers), pieces, kept)
         tasks = []
         for stretch in np.array_split(items, parts or CHUNKS * self.number):
             packed = pack(stretch)
             self.sent += len(packed)
-            tasks.append(self._work.remote(__version__, self._ray.get, number, call, pieces, packed))
+            tasks.append(self._work.remote(self._ray.get, about, call, packed))
         return self._results(tasks)
 
     def _results(self, tasks: list[Any]) -> list[Any]:

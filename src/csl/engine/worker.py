@@ -1,13 +1,12 @@
 """What a worker of a cluster does: catch up on the state, apply the function to a stretch, hand back the result.
 
 Values travel as bytes that are pickled here, not by Ray: arrays then arrive writable and owned, as kernels are compiled
-for them, and what is sent can be counted. A worker keeps the state that it has seen last. One that is new, or took over
-from another that died, asks for all pieces of it; the others only for those that came since.
+for them, and what is sent can be counted. A worker keeps the state that it has seen, as long as the driver does. One
+that is new, or took over from another that died, asks for all parts of it; the others only for those that came since.
 """
 
 import pickle
-from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +17,6 @@ from csl.engine.engine import Arrays
 from csl.errors import InputError
 
 Packed = npt.NDArray[np.uint8]
-HELD = 8  # pieces of state that a worker keeps
 
 
 class Piece(NamedTuple):
@@ -34,7 +32,7 @@ class _Held(NamedTuple):
     value: Any
 
 
-_held: OrderedDict[int, _Held] = OrderedDict()
+_held: dict[int, _Held] = {}
 _call: tuple[int, Any] = (-1, None)  # the last one, with its function and state
 
 
@@ -48,16 +46,26 @@ def unpack(packed: Packed) -> Any:
     return pickle.loads(packed.data)
 
 
-def work(
-    version: str, fetch: Callable[[Any], Any], number: int, call: Packed, pieces: dict[int, Piece], stretch: Packed
-) -> Packed:
-    """Apply the function of call `number` to a stretch. `pieces` say which places of its state are kept."""
+class Call(NamedTuple):
+    """What all stretches of a call have in common, beside its function and state."""
+
+    version: str
+    number: int
+    pieces: Mapping[int, Piece]  # the places of the state that are kept
+    kept: Collection[int]  # keys of all that the driver keeps
+
+
+def work(fetch: Callable[[Any], Any], about: Call, call: Packed, stretch: Packed) -> Packed:
+    """Apply the function of a call to a stretch."""
     global _call  # noqa: PLW0603 — a worker is a process, and this is what it remembers
-    if version != __version__:
-        raise InputError(f"a worker of the cluster has csl {__version__}, this machine {version}; install one version")
-    if _call[0] != number:
-        _call = (number, unpack(call))
+    if about.version != __version__:
+        raise InputError(f"a worker has csl {__version__}, the driver {about.version}; install one version everywhere")
+    if _call[0] != about.number:
+        _call = (about.number, unpack(call))
+        for key in _held.keys() - about.kept:
+            del _held[key]
     function, state = _call[1]
+    pieces = about.pieces
     values = [_value(pieces[place], fetch) if place in pieces else value for place, value in enumerate(state)]
     return pack(function(unpack(stretch), *values))
 
@@ -69,9 +77,6 @@ def _value(piece: Piece, fetch: Callable[[Any], Any]) -> Any:
         new = [unpack(packed) for packed in fetch(list(piece.refs[held.taken :]))]
         value = _appended([held.value, *new] if held.taken else new) if piece.growing else new[0]
         held = _held[piece.key] = _Held(len(piece.refs), value)
-    _held.move_to_end(piece.key)
-    while len(_held) > HELD:
-        _held.popitem(last=False)
     return held.value
 
 
