@@ -6,6 +6,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Example",
     "FitConfig",
+    "GecaConfig",
     "Grammar",
     "InductionConfig",
     "Model",
@@ -16,6 +17,7 @@ __all__ = [
     "TrainConfig",
     "augment",
     "fit",
+    "geca",
     "induce",
     "read_examples",
     "read_grammar",
@@ -23,7 +25,8 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from csl.api import augment, fit, induce
+    from csl.api import augment, fit, geca, induce
+    from csl.baselines.geca import GecaConfig
     from csl.data import Example, read_examples
     from csl.grammar import Grammar, Rule, read_grammar
     from csl.grammar.output_cfg import OutputCfg
@@ -38,7 +41,9 @@ if TYPE_CHECKING:
 _HOME = {
     "augment": "csl.api",
     "fit": "csl.api",
+    "geca": "csl.api",
     "induce": "csl.api",
+    "GecaConfig": "csl.baselines.geca",
     "Example": "csl.data",
     "read_examples": "csl.data",
     "Grammar": "csl.grammar",

@@ -3,7 +3,8 @@
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 
-from csl.augmentation.mixture import Augmented, check_held_out, warn
+from csl.augmentation.mixture import Augmented, Mixture, check_held_out, warn
+from csl.baselines.geca import Geca, GecaConfig
 from csl.data import Example
 from csl.engine.threads import Threads
 from csl.grammar import Grammar, Rule
@@ -107,3 +108,9 @@ def augment(
     held_out = check_held_out(examples, inducing, fitting, seeds=rules, output_cfg=output_cfg, engine=engine)
     warnings_ = warn(grammar, held_out, number, len(synthetic))
     return Augmented(list(examples), synthetic, grammar, model, tuple(warnings_))
+
+
+def geca(examples: Sequence[Example], number: int = 100_000, config: GecaConfig | None = None) -> Mixture:
+    """Make new pairs by GECA, which swaps fragments of examples: a mixture of both in equal parts, to train on."""
+    swaps = Geca(examples, config or GecaConfig()).stream(number)
+    return Mixture(list(examples), [swap.example for swap in swaps])
