@@ -62,7 +62,7 @@ def test_damaged_files_are_read_right_or_refused_in_one_line(reader: Reader, tmp
         assert try_reader(reader, folder) == "read", "the example itself must be right"
 
     @settings(
-        max_examples=max(5, round(TRIES * reader.weight)),
+        max_examples=max(2, round(TRIES * reader.weight)),
         deadline=None,
         database=None,
         suppress_health_check=list(HealthCheck),
