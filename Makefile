@@ -23,6 +23,7 @@ lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/python tests/audit.py
 
 bench: $(READY)
 	$(BIN)/python benchmarks/induction.py
