@@ -27,6 +27,7 @@ lint: $(READY)
 
 bench: $(READY)
 	$(BIN)/python benchmarks/induction.py
+	$(BIN)/python benchmarks/scaling.py
 	$(BIN)/python benchmarks/model.py
 	$(BIN)/python benchmarks/sampling.py
 	$(BIN)/python benchmarks/seq2seq.py
