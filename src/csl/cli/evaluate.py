@@ -23,7 +23,7 @@ def evaluate(
         Path, typer.Argument(help="Examples: TSV or JSON lines, plain or .gz. TSV: column 3 is a category.")
     ],
     errors: Annotated[Path | None, typer.Option(help="Write wrong outputs here: input, right output, output.")] = None,
-    max_memory: MemoryOption = "1G",
+    max_memory: MemoryOption = "512M",
     timeout: TimeoutOption = None,
     threads: ThreadsOption = 1,
     engine: EngineOption = "threads",

@@ -26,7 +26,7 @@ def parse(
     ] = None,
     k: Annotated[int, typer.Option("-k", min=1, help="Give so many outputs, the most probable first.")] = 1,
     scores: Annotated[bool, typer.Option(help="Give log p of the derivation and log p(output | input) too.")] = False,
-    max_memory: MemoryOption = "1G",
+    max_memory: MemoryOption = "512M",
     timeout: TimeoutOption = None,
     threads: ThreadsOption = 1,
     engine: EngineOption = "threads",

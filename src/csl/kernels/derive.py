@@ -7,6 +7,9 @@ or a whole span that has items; each partial match is visited once. x and y may 
 themselves, so the same chart tells whether a rule follows from other rules.
 
 Rules whose source is a lone nonterminal are applied to a finished span, at most `max_units` times in a row.
+
+Partial matches are not shared, so that sources with many nonterminals side by side can have very many. A pair that
+takes more than STEPS steps is given up and counts as not derivable.
 """
 
 from typing import NamedTuple
@@ -17,6 +20,10 @@ from numba import njit
 
 from csl.kernels.hashing import find_slot
 from csl.kernels.room import with_room
+
+STEPS = 2**22  # for one pair: a second or less, and some 100 MB
+PLACES = 32  # in an output that are looked at in a step
+LONGEST = 10_000  # tokens of an input
 
 
 class Trie(NamedTuple):
@@ -68,6 +75,7 @@ def build_trie(values, begin, middle, rules):
 # columns of an item: first place in y, length, applications of lone-nonterminal rules at its top, rule, next item of
 # the cell, then the child items
 START, LENGTH, UNITS, RULE, NEXT, CHILD = 0, 1, 2, 3, 4, 5
+GIVEN_UP = -2
 
 
 @njit(cache=True, nogil=True)
@@ -142,11 +150,13 @@ def walk(trie, arity, x, cells, lone, stack, depth, done, finished, bucket):
     """Walk on from the states on the stack; whole sources that are met go to the bucket of their end.
 
     A state is (node, position, number of spans taken, the cells of these spans); a finished match is the same with the
-    next match of its bucket in place of the position. Returns the stack, the matches and their number.
+    next match of its bucket in place of the position. Returns the stack, the matches and their number. The steps from
+    the same start are counted in `bucket[0]`, where no source ends; after STEPS the walk is broken off.
     """
     n = len(x)
     state = np.empty(stack.shape[1], np.int32)
-    while depth > 0:
+    while depth > 0 and bucket[0] < STEPS:
+        bucket[0] += 1
         depth -= 1
         state[:] = stack[depth]
         node, at, spans = state[0], state[1], state[2]
@@ -175,11 +185,15 @@ def walk(trie, arity, x, cells, lone, stack, depth, done, finished, bucket):
 
 @njit(cache=True, nogil=True)
 def _apply(values, begin, middle, rule, y, spans, units, cell, cells, items, size, chosen):
-    """Apply a rule to every choice of items of the cells `spans`; add what it derives to the cell."""
-    k = len(spans)
+    """Apply a rule to every choice of items of the cells `spans`; add what it derives to the cell.
+
+    Returns the items, their number, and the number of steps, which is no more than STEPS by much.
+    """
+    k, steps = len(spans), 0
     for t in range(k):
         chosen[t] = cells[spans[t]]
     while True:
+        steps += 1 + len(y) // PLACES
         place, length = first_place(values, middle[rule], begin[rule + 1], y, items, chosen)
         if place >= 0:
             items, size = add_item(items, size, cell, cells, place, length, units, rule, chosen, k)
@@ -190,44 +204,52 @@ def _apply(values, begin, middle, rule, y, spans, units, cell, cells, items, siz
                 break
             chosen[t] = cells[spans[t]]
             t -= 1
-        if t < 0:
-            return items, size
+        if t < 0 or steps >= STEPS:
+            return items, size, steps
 
 
 @njit(cache=True, nogil=True)
 def _apply_lone(values, begin, middle, alive, trie, lone, banned, max_units, y, cell, cells, items, size, chosen):
-    """Close a cell under the rules whose source is a lone nonterminal."""
+    """Close a cell under the rules whose source is a lone nonterminal; return also the number of steps."""
+    steps = 0
     item = cells[cell]
     while item >= 0:
         rule = trie.head[lone] if items[item, UNITS] < max_units else -1
         while rule >= 0:
+            steps += 1
             if alive[rule] and rule != banned:
+                steps += len(y) // PLACES
                 chosen[0] = item
                 place, length = first_place(values, middle[rule], begin[rule + 1], y, items, chosen)
                 if place >= 0:
                     units = items[item, UNITS] + 1
                     items, size = add_item(items, size, cell, cells, place, length, units, rule, chosen, 1)
             rule = trie.following[rule]
-        item = items[item, NEXT]
-    return items, size
+        item = items[item, NEXT] if steps < STEPS else -1
+    return items, size, steps
 
 
 @njit(cache=True, nogil=True)
 def pair_chart(values, begin, middle, alive, trie, arity, banned, max_units, x, y, work):
     """Find what of y each span of x derives, with the rules of the trie that are alive, except `banned`.
 
-    Returns the cells and the items; cell i · (n + 1) + j holds the first item of the span [i, j), or −1. `arity` is
-    the largest arity of a rule, at least 1; `work` is what an earlier call returned as items, or an array of
-    CHILD + arity columns.
+    Returns the cells and the items; cell i · (n + 1) + j holds the first item of the span [i, j), or −1. If the pair is
+    given up, cell 0, which is no span, is GIVEN_UP, and the others say nothing. `arity` is the largest arity of a rule,
+    at least 1; `work` is what an earlier call returned as items, or an array of CHILD + arity columns.
     """
     n, m = len(x), len(y)
+    if n > LONGEST:
+        return np.full(1, GIVEN_UP, np.int32), work
     items, size = work, 0
     cells = np.full((n + 1) * (n + 1), -1, np.int32)  # cell i · (n + 1) + j → first item of the span [i, j)
     stack, done = np.empty((64, 3 + arity), np.int32), np.empty((64, 3 + arity), np.int32)
     bucket = np.empty(n + 1, np.int32)
     chosen = np.empty(arity, np.int32)
     lone = edge(trie, 0, 0)
+    steps = 0
     for i in range(n - 1, -1, -1):
+        if steps >= STEPS:
+            break
         bucket[:] = -1
         finished, depth = 0, 0
         if x[i] > 0:
@@ -251,11 +273,14 @@ def pair_chart(values, begin, middle, alive, trie, arity, banned, max_units, x, 
                 spans = done[match, 3 : 3 + done[match, 2]]
                 while rule >= 0:
                     if alive[rule] and rule != banned:
-                        items, size = _apply(values, begin, middle, rule, y, spans, 0, cell, cells, items, size, chosen)
+                        items, size, more = _apply(
+                            values, begin, middle, rule, y, spans, 0, cell, cells, items, size, chosen
+                        )
+                        steps += more
                     rule = trie.following[rule]
-                match = done[match, 1]
+                match = done[match, 1] if steps < STEPS else -1
             if lone >= 0 and cells[cell] >= 0:
-                items, size = _apply_lone(
+                items, size, more = _apply_lone(
                     values,
                     begin,
                     middle,
@@ -271,8 +296,14 @@ def pair_chart(values, begin, middle, alive, trie, arity, banned, max_units, x, 
                     size,
                     chosen,
                 )
+                steps += more
                 stack[0, 0], stack[0, 1], stack[0, 2], stack[0, 3] = lone, j, 1, cell
                 depth = 1
+            if steps >= STEPS or bucket[0] >= STEPS:
+                break
+        steps += bucket[0]
+    if steps >= STEPS:
+        cells[0] = GIVEN_UP
     return cells, items
 
 
@@ -280,10 +311,10 @@ def pair_chart(values, begin, middle, alive, trie, arity, banned, max_units, x, 
 def derive(values, begin, middle, alive, trie, arity, banned, max_units, x, y, work):
     """Derive ⟨x, y⟩: return the goal item or −1, and the items; their RULE and CHILD columns tell the derivation.
 
-    The arguments are those of `pair_chart`.
+    The arguments are those of `pair_chart`. A goal of GIVEN_UP says that it was given up.
     """
     cells, items = pair_chart(values, begin, middle, alive, trie, arity, banned, max_units, x, y, work)
-    goal = cells[len(x)]
+    goal = cells[len(x)] if cells[0] != GIVEN_UP else GIVEN_UP
     while goal >= 0 and items[goal, LENGTH] != len(y):
         goal = items[goal, NEXT]
     return goal, items
@@ -317,11 +348,9 @@ def collect(items, goal, middle, begin, values, out):
 
 
 @njit(cache=True, nogil=True)
-def derive_rules(values, begin, middle, alive, trie, arity, max_units, queries, banned):
-    """Derive each rule of `queries` without the rule of the same place in `banned` (−1: none).
-
-    Returns, end to end, the rules of the derivations found, and their offsets; an empty stretch means not derivable.
-    """
+def derive_counted(values, begin, middle, alive, trie, arity, max_units, queries, banned):
+    """Derive as `derive_rules` does; return also how many queries were given up."""
+    given_up = 0
     offsets = np.zeros(len(queries) + 1, np.int64)
     parts = np.empty(1024, np.int32)
     found = np.empty(64, np.int32)
@@ -332,9 +361,20 @@ def derive_rules(values, begin, middle, alive, trie, arity, max_units, queries, 
         goal, work = derive(values, begin, middle, alive, trie, arity, banned[index], max_units, x, y, work)
         at = offsets[index]
         count = 0
+        given_up += goal == GIVEN_UP
         if goal >= 0:
             found, count = collect(work, goal, middle, begin, values, found)
             parts = with_room(parts, at, count)
             parts[at : at + count] = found[:count]
         offsets[index + 1] = at + count
-    return parts[: offsets[-1]].copy(), offsets
+    return parts[: offsets[-1]].copy(), offsets, given_up
+
+
+@njit(cache=True, nogil=True)
+def derive_rules(values, begin, middle, alive, trie, arity, max_units, queries, banned):
+    """Derive each rule of `queries` without the rule of the same place in `banned` (−1: none).
+
+    Returns, end to end, the rules of the derivations found, and their offsets; an empty stretch means not derivable.
+    """
+    parts, offsets, _ = derive_counted(values, begin, middle, alive, trie, arity, max_units, queries, banned)
+    return parts, offsets

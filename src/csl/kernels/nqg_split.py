@@ -12,7 +12,7 @@ Rules are stored end to end: rule r is `values[begin[r]:begin[r + 1]]`, its sour
 import numpy as np
 from numba import njit
 
-from csl.kernels.derive import CHILD, LENGTH, NEXT, START, add_item, edge, pair_chart
+from csl.kernels.derive import CHILD, GIVEN_UP, LENGTH, NEXT, START, add_item, edge, pair_chart
 from csl.kernels.occurrence import occurs
 from csl.kernels.room import with_room
 from csl.kernels.unify import occurs_elsewhere, renumber
@@ -206,6 +206,8 @@ def splits(values, begin, middle, alive, trie, arity, rules, opening, closing, m
         x, y = values[begin[r] : middle[r]], values[middle[r] : begin[r + 1]]
         n, width = len(x), len(x) + 1
         cells, items = pair_chart(values, begin, middle, alive, trie, arity, r, 0, x, y, items)
+        if cells[0] == GIVEN_UP:
+            continue
         open_cells = np.full(width * width, -1, np.int32)
         opened, size = add_item(opened, 0, n, open_cells, 0, len(y), 0, n, nothing, 0)
         at = 0

@@ -32,7 +32,7 @@ from csl.parsing.deriver import BATCH, CHUNK, DEFAULT, Batch, Deriver, products
 from csl.parsing.limits import Abstained, AmbiguityError, Limits, given_up
 
 FloatArray = npt.NDArray[np.float64]
-NUMBERS = 16  # of an inside pass that take as much memory as an item
+NUMBERS = 8  # of an inside pass that take as much memory as an item
 
 Best = tuple[float, int, npt.NDArray[np.int32]]
 """Log p of a best derivation, the status of its input, and its rules in preorder."""

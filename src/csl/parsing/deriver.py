@@ -21,7 +21,7 @@ from csl.grammar.store import EncodedRules, RuleStore
 from csl.grammar.vocabulary import Ragged, Vocabulary
 from csl.kernels import source_chart
 from csl.kernels.budget import Budget
-from csl.kernels.derive import Trie, build_trie, derive_rules
+from csl.kernels.derive import Trie, build_trie, derive_counted
 from csl.kernels.intersection import with_outputs
 from csl.parsing.derivation import Derivation
 from csl.parsing.forest import Forest, join_forests
@@ -87,8 +87,15 @@ class Deriver:
         known = np.flatnonzero(np.diff(unknown) == 0)
         found = engine.chunks(_derive, known, encoded, self._encoded)
         sizes = np.zeros(len(examples), np.int64)
-        sizes[known] = np.concatenate([part for _, part in found])
-        return np.concatenate([part for part, _ in found]), sizes
+        sizes[known] = np.concatenate([part for _, part, _ in found])
+        given_up = sum(number for _, _, number in found)
+        if given_up:
+            warnings.warn(
+                f"{given_up:,} of {len(examples):,} pairs given up: there are too many ways to derive them",
+                LimitWarning,
+                stacklevel=2,
+            )
+        return np.concatenate([part for part, _, _ in found]), sizes
 
     def encode(self, sides: Iterable[Sequence[str]]) -> Ragged:
         """Encode tokens; those that no rule has become 0, which matches nothing."""
@@ -171,8 +178,10 @@ class Deriver:
         return list(dict.fromkeys(token for token in source if token not in self._known))
 
 
-def _derive(places: Places, pairs: Ragged, grammar: Encoded) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
-    """Derive some of the pairs, which are sources and targets in turn."""
+def _derive(
+    places: Places, pairs: Ragged, grammar: Encoded
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64], int]:
+    """Derive some of the pairs, which are sources and targets in turn; also tell how many were given up."""
     # the pairs stand behind the rules, as rules that the trie does not have
     values, begin, middle = grammar.arrays
     both = (
@@ -182,8 +191,9 @@ def _derive(places: Places, pairs: Ragged, grammar: Encoded) -> tuple[npt.NDArra
     )
     alive, queries = np.ones(len(middle), np.bool_), (len(middle) + places).astype(np.int32)
     nothing = np.full(len(queries), -1, np.int32)
-    rules, offsets = derive_rules(*both, alive, grammar.trie, grammar.arity, grammar.max_units, queries, nothing)
-    return rules, np.diff(offsets)
+    options = (grammar.arity, grammar.max_units)
+    rules, offsets, given_up = derive_counted(*both, alive, grammar.trie, *options, queries, nothing)
+    return rules, np.diff(offsets), given_up
 
 
 def _covered(places: Places, inputs: Ragged, grammar: Encoded) -> npt.NDArray[np.int32]:

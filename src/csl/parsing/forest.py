@@ -20,8 +20,8 @@ from csl.kernels.source_chart import Forests, OffsetArray
 from csl.parsing.derivation import MAX_OUTPUT, Derivation, expanded, target_length
 from csl.parsing.limits import check
 
-OBJECT = 8  # items that take as much memory as an application, or a derivation, that is a Python object
-TOKENS = 16  # of an output that take as much memory as an item
+OBJECT = 16  # items that take as much memory and time as an application, or a derivation, that is a Python object
+TOKENS = 8  # of an output that take as much memory as an item
 
 
 class Ranked(NamedTuple):

@@ -18,7 +18,7 @@ import numpy as np
 from csl.errors import CslError, InputError
 from csl.kernels.budget import Budget
 
-BYTES = 128  # an item, with what is computed from it
+BYTES = 64  # an item, with what is computed from it; at most 46 were measured
 MOST = 2**27  # items: more would need larger numbers in the kernels
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
@@ -45,8 +45,8 @@ class Limits:
 
     @classmethod
     def of(cls, max_memory: str | int | None = None, timeout: float | None = None) -> "Limits":
-        """Take memory in bytes, or as text such as 512M or 2G (default 1G), and seconds (default: no limit)."""
-        size = 2**30 if max_memory is None else bytes_of(max_memory) if isinstance(max_memory, str) else max_memory
+        """Take memory in bytes, or as text such as 512M or 2G (default 512M), and seconds (default: no limit)."""
+        size = 2**29 if max_memory is None else bytes_of(max_memory) if isinstance(max_memory, str) else max_memory
         if size < 2**20:
             raise InputError(f"a memory limit of {max_memory} is too small; give at least 1M")
         if timeout is not None and not timeout > 0:
