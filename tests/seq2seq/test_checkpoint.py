@@ -43,15 +43,24 @@ def test_views_are_saved_as_they_look(tmp_path: Path) -> None:
 def test_a_failure_leaves_the_file_before_and_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     save_tensors(tmp_path / "x", TENSORS, ABOUT)
 
-    def fail(tensors: object, path: Path, about: object) -> None:
-        path.write_bytes(b"half")
+    def fail(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("safetensors.torch.save_file", fail)
+    monkeypatch.setattr("os.fsync", fail)
     with pytest.raises(KeyboardInterrupt):
         save_tensors(tmp_path / "x", TENSORS, {})
     assert load_tensors(tmp_path / "x")[1] == ABOUT
     assert [path.name for path in tmp_path.iterdir()] == ["x"]
+
+
+@pytest.mark.parametrize("place", [20, 200, -1, -20])
+def test_a_changed_bit_is_seen(tmp_path: Path, place: int) -> None:
+    save_tensors(tmp_path / "x", TENSORS, ABOUT)
+    content = bytearray((tmp_path / "x").read_bytes())
+    content[place] ^= 2
+    (tmp_path / "x").write_bytes(content)
+    with pytest.raises(InputError, match="x: damaged file; start over with --no-resume"):
+        load_tensors(tmp_path / "x")
 
 
 @pytest.mark.parametrize("size", [0, 4, 40, -1])

@@ -263,23 +263,23 @@ def test_a_stopped_training_goes_on_as_if_nothing_had_been(
 
 KILLED_WHILE_WRITING = """
 import os, signal, sys, torch
-import safetensors.torch
 from csl.data import read_examples
 from csl.seq2seq import train
 from csl.seq2seq.config import TrainConfig
 
 torch.set_num_threads(1)
 train.LOG = 1
-write, calls = safetensors.torch.save_file, []
+replace, calls = os.replace, []
 
-def save_file(tensors, path, about):
-    calls.append(path)
-    if len(calls) == 2:
-        path.write_bytes(b"half a checkpoint")
-        os.kill(os.getpid(), signal.SIGKILL)
-    write(tensors, path, about)
+def replaced(path, target):
+    if str(target).endswith("checkpoint.safetensors"):
+        calls.append(path)
+        if len(calls) == 2:
+            os.truncate(path, 100)  # half of it was written
+            os.kill(os.getpid(), signal.SIGKILL)
+    return replace(path, target)
 
-safetensors.torch.save_file = save_file
+os.replace = replaced
 pairs = list(read_examples(sys.argv[2]))
 train.train(pairs, sys.argv[1], TrainConfig.model_validate_json(sys.argv[3]))
 """
@@ -356,6 +356,47 @@ def test_without_resume_training_starts_over(finished: bool, tmp_path: Path) -> 
     assert curve(tmp_path / "run") == curve(tmp_path / "new")
     assert equal(weights(tmp_path / "run"), weights(tmp_path / "new"))
     assert files(tmp_path / "run") == files(tmp_path / "new")
+
+
+def test_a_damaged_checkpoint_is_told_and_the_one_before_taken(tmp_path: Path) -> None:
+    train(PAIRS, tmp_path / "whole", LONG)
+    start_and_kill(tmp_path / "run", LONG, 10)
+    path, said = tmp_path / "run" / "checkpoint.safetensors", list[str]()
+    content = bytearray(path.read_bytes())
+    content[-5] ^= 1  # one bit of one weight
+    path.write_bytes(content)
+    train(PAIRS, tmp_path / "run", LONG, say=said.append)
+    taken = f"{path}: damaged file; the state before, checkpoint.previous.safetensors, is taken"
+    assert [line for line in said if line == taken or "going on" in line] == [taken, "going on after step 4"]
+    assert curve(tmp_path / "run") == curve(tmp_path / "whole")
+    assert equal(weights(tmp_path / "run"), weights(tmp_path / "whole"))
+    assert files(tmp_path / "run") == files(tmp_path / "whole")
+
+
+def test_one_killed_before_the_model_is_in_place_is_not_finished(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(path: Path, target: Path) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Path, "rename", killed)
+    with pytest.raises(KeyboardInterrupt):
+        train(PAIRS, tmp_path / "run", LONG)
+    monkeypatch.undo()
+    assert not (tmp_path / "run" / "model").exists()
+    train(PAIRS, tmp_path / "run", LONG)
+    assert json.loads((tmp_path / "run" / "train.json").read_text("utf-8"))["result"]["step"] == LONG.steps
+
+
+def test_a_second_process_is_refused(tmp_path: Path) -> None:
+    hold = "import sys; from csl.data.lock import alone\nwith alone(sys.argv[1]): print(flush=True); sys.stdin.read()"
+    with subprocess.Popen(
+        [sys.executable, "-c", hold, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as other:
+        assert other.stdout
+        other.stdout.readline()
+        with pytest.raises(CslError, match=rf"process {other.pid} works in this folder"):
+            train(PAIRS, tmp_path, TINY)
 
 
 def test_a_damaged_checkpoint_is_refused_and_can_be_left_behind(tmp_path: Path) -> None:

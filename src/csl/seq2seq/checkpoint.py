@@ -1,16 +1,18 @@
 """Where a training stands, in one file: weights and optimizer as safetensors, the rest as JSON in its header.
 
-Nothing is pickled. The file is replaced as a whole, so that a run that is killed has the last one or the one before.
+Nothing is pickled. The file is replaced as a whole, so that a run that is killed has the last one or the one before. It
+has a checksum, so that a damaged one is known.
 """
 
+import hashlib
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
 
+from csl.data.files import parse_json, replacing
 from csl.errors import InputError
 
 if TYPE_CHECKING:
@@ -19,20 +21,17 @@ if TYPE_CHECKING:
 Weights = dict[str, torch.Tensor]
 
 
+class DamagedError(InputError):
+    """A file of tensors that is not as it was written."""
+
+
 def save_tensors(path: Path, tensors: Mapping[str, torch.Tensor], about: Mapping[str, object]) -> None:
     """Write tensors, and `about`, which must be JSON, atomically."""
-    from safetensors.torch import save_file
+    from safetensors.torch import save
 
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    try:
-        save_file(
-            {name: tensor.detach().contiguous() for name, tensor in tensors.items()},
-            partial,
-            {"about": json.dumps(about)},
-        )
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
+    tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    with replacing(path) as file:
+        file.write(save(tensors, {"about": json.dumps(about), "sha256": _checksum(tensors, about)}))
 
 
 def load_tensors(path: Path) -> tuple[Weights, dict[str, Any]]:
@@ -41,9 +40,22 @@ def load_tensors(path: Path) -> tuple[Weights, dict[str, Any]]:
 
     try:
         with safe_open(path, "pt") as file:
-            return {name: file.get_tensor(name) for name in file.keys()}, json.loads(file.metadata()["about"])  # noqa: SIM118
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+            metadata = file.metadata()
+        about = parse_json(metadata["about"])
+        if metadata["sha256"] != _checksum(tensors, about):
+            raise ValueError("the checksum is another")
+        return tensors, dict(about)
     except (SafetensorError, OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError("damaged file; start over with --no-resume", path) from error
+        raise DamagedError("damaged file; start over with --no-resume", path) from error
+
+
+def _checksum(tensors: Mapping[str, torch.Tensor], about: Mapping[str, object]) -> str:
+    digest = hashlib.sha256(json.dumps(about).encode())
+    for name, tensor in sorted(tensors.items()):
+        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
+        digest.update(tensor.reshape(-1).view(torch.uint8).numpy().data)
+    return digest.hexdigest()
 
 
 def weights_of(network: "PreTrainedModel") -> Weights:

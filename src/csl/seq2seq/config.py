@@ -14,11 +14,11 @@ class TrainConfig(BaseModel):
 
     model: Annotated[str, Field(description="a Hugging Face name or folder; scratch: a new T5")] = SCRATCH
     prefix: Annotated[str, Field(description="put before every input of a pretrained model")] = "semanticparse: "
-    max_source: Annotated[int, Field(ge=1, description="tokens of an input, at most; the rest is cut")] = 512
-    max_target: Annotated[int, Field(ge=1, description="tokens of an output, at most; the rest is cut")] = 256
+    max_source: Annotated[int, Field(ge=1, le=10**6, description="tokens of an input, at most; the rest is cut")] = 512
+    max_target: Annotated[int, Field(ge=1, le=10**6, description="tokens of an output, at most; the rest is cut")] = 256
     synthetic: Annotated[float, Field(ge=0, le=1, description="share of synthetic pairs in training")] = 0.5
-    steps: Annotated[int, Field(ge=1, description="updates")] = 2000
-    batch_size: Annotated[int, Field(ge=1, description="pairs an update, over all processes")] = 128
+    steps: Annotated[int, Field(ge=1, le=10**9, description="updates")] = 2000
+    batch_size: Annotated[int, Field(ge=1, le=10**6, description="pairs an update, over all processes")] = 128
     optimizer: Annotated[Literal["adafactor", "adamw"], Field(description="adafactor or adamw")] = "adamw"
     learning_rate: Annotated[
         float | None, Field(gt=0, description="reached after the warm-up; default: 0.001, of a new model 0.0003")
@@ -26,24 +26,26 @@ class TrainConfig(BaseModel):
     schedule: Annotated[
         Literal["constant", "linear"], Field(description="of the rate: constant, or linear to 0 at the last step")
     ] = "constant"
-    warmup: Annotated[int, Field(ge=0, description="steps in which the rate rises from 0")] = 100
-    clip: Annotated[float, Field(gt=0, description="norm of the gradient, at most")] = 1.0
+    warmup: Annotated[int, Field(ge=0, le=10**9, description="steps in which the rate rises from 0")] = 100
+    clip: Annotated[float, Field(gt=0, le=1e9, description="norm of the gradient, at most")] = 1.0
     precision: Annotated[
         Literal["auto", "bf16", "fp32"], Field(description="auto: bf16 on a GPU that has it, else fp32")
     ] = "auto"
-    evaluate_every: Annotated[int, Field(ge=1, description="steps between checkpoints and tests on dev")] = 500
+    evaluate_every: Annotated[int, Field(ge=1, le=10**9, description="steps between checkpoints and tests on dev")] = (
+        500
+    )
     dropout: Annotated[
         float | None, Field(ge=0, lt=1, description="default: as the checkpoint has it, none in a new model")
     ] = None
-    seed: Annotated[int, Field(ge=0, description="of new weights, dropout and batches")] = 0
+    seed: Annotated[int, Field(ge=0, lt=2**32, description="of new weights, dropout and batches")] = 0
 
     # of a new model only
     tokenizer: Annotated[Literal["words", "sentencepiece"], Field(description="words or sentencepiece")] = "words"
-    vocabulary: Annotated[int, Field(ge=10, description="pieces of sentencepiece, at most")] = 8000
-    layers: Annotated[int, Field(ge=1, description="of encoder and decoder each")] = 3
-    heads: Annotated[int, Field(ge=1, description="of attention, of 64 dimensions each")] = 4
-    d_model: Annotated[int, Field(ge=1, description="width of the residual stream")] = 256
-    d_ff: Annotated[int, Field(ge=1, description="width of the feed-forward layers")] = 1024
+    vocabulary: Annotated[int, Field(ge=10, le=10**6, description="pieces of sentencepiece, at most")] = 8000
+    layers: Annotated[int, Field(ge=1, le=1000, description="of encoder and decoder each")] = 3
+    heads: Annotated[int, Field(ge=1, le=1000, description="of attention, of 64 dimensions each")] = 4
+    d_model: Annotated[int, Field(ge=1, le=10**5, description="width of the residual stream")] = 256
+    d_ff: Annotated[int, Field(ge=1, le=10**6, description="width of the feed-forward layers")] = 1024
 
     @property
     def rate(self) -> float:

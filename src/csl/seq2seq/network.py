@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from csl.errors import InputError
+from csl.errors import CslError, InputError, from_system
 from csl.seq2seq.codec import MODEL_REMEDY, first_line, quiet, refuse_missing
 from csl.seq2seq.config import SCRATCH, TrainConfig
 
@@ -74,7 +74,7 @@ def load_network(name: str | Path, dropout: float | None = None) -> "PreTrainedM
                     if hasattr(sizes, key):
                         setattr(sizes, key, dropout)
             network, found = AutoModelForSeq2SeqLM.from_pretrained(
-                name, config=sizes, dtype=torch.float32, output_loading_info=True
+                name, config=sizes, dtype=torch.float32, use_safetensors=True, output_loading_info=True
             )
     except Exception as error:  # what a missing, foreign or damaged checkpoint raises differs by library and version
         raise InputError(f"no seq2seq model could be loaded: {first_line(error)}; {MODEL_REMEDY}", name) from error
@@ -85,7 +85,14 @@ def load_network(name: str | Path, dropout: float | None = None) -> "PreTrainedM
 
 def save_network(network: "PreTrainedModel", folder: Path) -> None:
     """Write a checkpoint folder; untied embeddings stay untied when it is loaded."""
+    from safetensors import SafetensorError
+
     embedding, output = network.get_input_embeddings(), network.get_output_embeddings()
     network.config.tie_word_embeddings = output.weight is embedding.weight
-    with quiet():
-        network.save_pretrained(folder)
+    try:
+        with quiet():
+            network.save_pretrained(folder)
+    except OSError as error:
+        raise from_system(error, "cannot be written", folder) from error
+    except SafetensorError as error:  # a full disk
+        raise CslError(f"{folder}: cannot be written: {first_line(error)}") from error

@@ -1,6 +1,5 @@
 """Outputs for inputs by a trained model: batched greedy or beam search, k best with log p(y | x)."""
 
-import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -9,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from csl.data.files import read_lines, write_json
+from csl.data.files import read_json, write_json
 from csl.errors import CslError, InputError
 from csl.seq2seq.batches import lengths_of, padded
 from csl.seq2seq.codec import Codec, load_tokenizer
@@ -46,9 +45,11 @@ class Seq2Seq:
         if not path.exists():
             raise InputError("holds no model that `csl train` wrote", folder)
         try:
-            about = json.loads("\n".join(line for _, line in read_lines(path)))
+            about = read_json(path)
             config = TrainConfig.model_validate(about["config"])
             swaps = {str(old): str(new) for old, new in about["swaps"].items()}
+            if any(len(character) != 1 for pair in swaps.items() for character in pair):
+                raise ValueError("a swap is of two characters")
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise InputError("damaged file; train the model again", path) from error
         codec = Codec.of(config, load_tokenizer(folder), swaps)

@@ -3,7 +3,8 @@
 train.json               the options, sizes, and how it ended
 metrics.jsonl            one line every `LOG` steps and at every test on dev
 model/                   the best weights on dev, or the last ones without dev; Hugging Face's classes load it
-checkpoint.safetensors   where an unfinished training stands, and best.safetensors its best weights; both go at the end
+checkpoint.safetensors   where an unfinished training stands; checkpoint.previous.safetensors is the one before, in case
+                         it is damaged, and best.safetensors has its best weights. They go at the end
 
 A training that is stopped goes on with the same batches and the same dropout: both are functions of seed and step.
 """
@@ -14,13 +15,15 @@ import math
 import shutil
 import time
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from csl import __version__
 from csl.data import Example
-from csl.data.files import make_folder, read_lines, write_json, write_text
+from csl.data.files import link, make_folder, read_json, write_json, write_text
+from csl.data.lock import alone
 from csl.data.score import same
 from csl.errors import CslError, InputError
 from csl.seq2seq import checkpoint
@@ -79,9 +82,23 @@ def train(
             f"batch_size {config.batch_size} is less than one pair for each of {accelerator.num_processes} processes"
         )
     run = _Run(Path(folder), config, _fingerprint(config, examples, synthetic, dev), accelerator, tensorboard)
-    if run.finished(resume):
-        say(f"{folder} holds this model already; --no-resume trains it anew")
-        return Seq2Seq.load(run.folder, device)
+    with alone(folder) if accelerator.is_main_process else nullcontext():
+        if run.finished(resume):
+            say(f"{folder} holds this model already; --no-resume trains it anew")
+            return Seq2Seq.load(run.folder, device)
+        return _train(run, examples, synthetic, dev, about or {}, say, progress)
+
+
+def _train(
+    run: "_Run",
+    examples: Sequence[Example],
+    synthetic: Sequence[Example],
+    dev: Sequence[Example],
+    about: dict[str, object],
+    say: Callable[[str], None],
+    progress: Callable[[Progress], None],
+) -> Seq2Seq:
+    config, device = run.config, run.accelerator.device
     codec = new_codec(config, (text for e in (*examples, *synthetic) for text in (e.source_text, e.target_text)))
     if codec.swaps:
         say(f"swapped, as the tokenizer lacks them: {' '.join(codec.swaps)}")
@@ -90,10 +107,10 @@ def train(
         original, made, config.synthetic, config.batch_size, config.seed, codec.tokenizer.pad_token_id or 0
     )
     network = new_network(config, len(codec.tokenizer))
-    run.begin(about or {})
-    say(f"{config.model}: {sum(p.numel() for p in network.parameters()):,} parameters on {accelerator.device.type}")
-    model = Seq2Seq(network, codec, config, accelerator.device)
-    with own_stream(accelerator.device), enough_memory(f"batch_size {config.batch_size} or max_target"):
+    run.begin(about)
+    say(f"{config.model}: {sum(p.numel() for p in network.parameters()):,} parameters on {device.type}")
+    model = Seq2Seq(network, codec, config, device)
+    with own_stream(device), enough_memory(f"batch_size {config.batch_size} or max_target"):
         run.fit(model, batches, dev, say, progress)
     return model
 
@@ -123,9 +140,11 @@ class _Run:
     def __init__(
         self, folder: Path, config: TrainConfig, mark: str, accelerator: "Accelerator", tensorboard: bool
     ) -> None:
-        self.folder, self._config, self._mark, self._accelerator = folder, config, mark, accelerator
+        self.folder, self.config, self._mark, self.accelerator = folder, config, mark, accelerator
         self._main = accelerator.is_main_process
-        self._checkpoint, self._best = folder / "checkpoint.safetensors", folder / "best.safetensors"
+        self._checkpoint, self._previous, self._best = (
+            folder / f"{name}.safetensors" for name in ("checkpoint", "checkpoint.previous", "best")
+        )
         self._metrics: list[str] = []
         self._best_dev: tuple[float, int] | None = None  # accuracy, step
         self._board: Any = None
@@ -148,23 +167,23 @@ class _Run:
         make_folder(self.folder)
         if self._main:
             if self._new:
-                for old in ("metrics.jsonl", self._checkpoint.name, self._best.name):
-                    (self.folder / old).unlink(missing_ok=True)
+                for path in (self.folder / "metrics.jsonl", self._checkpoint, self._previous, self._best):
+                    path.unlink(missing_ok=True)
                 for old in ("model", "tensorboard"):
                     shutil.rmtree(self.folder / old, ignore_errors=True)
-            self._about = {"csl": __version__, "fingerprint": self._mark, "train": self._config.model_dump(), **about}
+            self._about = {"csl": __version__, "fingerprint": self._mark, "train": self.config.model_dump(), **about}
             write_json(self.folder / "train.json", self._about)
-        self._accelerator.wait_for_everyone()
+        self.accelerator.wait_for_everyone()
 
     def _check_same(self, path: Path) -> None:
         """Refuse a folder that holds another training, and say what differs."""
         try:
-            found = json.loads("\n".join(line for _, line in read_lines(path)))
+            found = read_json(path)
             old, mark = dict(found["train"]), found["fingerprint"]
         except (ValueError, KeyError, TypeError) as error:
             raise InputError("not the config of a training; name another folder with --out", path) from error
         if mark != self._mark:
-            new = self._config.model_dump()
+            new = self.config.model_dump()
             other = [f"{key} = {old.get(key)}" for key in new if old.get(key) != new[key]] or ["other data"]
             raise InputError(f"holds another training ({', '.join(other)}); name another, or --no-resume", self.folder)
 
@@ -173,11 +192,11 @@ class _Run:
         say: Callable[[str], None], progress: Callable[[Progress], None],
     ) -> None:  # fmt: skip
         """Update to the last step, then leave the best weights in the network and in the folder."""
-        config = self._config
+        config = self.config
         if self._tensorboard and self._main:
             self._board = _board(self.folder / "tensorboard")
-        update = Updater(model.network, config, self._accelerator)
-        start = self._load(model, update)
+        update = Updater(model.network, config, self.accelerator)
+        start = self._load(model, update, say)
         if start:
             say(f"going on after step {start:,}")
         last, clock = start, time.perf_counter()
@@ -206,7 +225,7 @@ class _Run:
         """Predict the inputs of dev, each process its share, and give the accuracy."""
         from accelerate.utils import gather_object
 
-        own = dev[self._accelerator.process_index :: self._accelerator.num_processes]
+        own = dev[self.accelerator.process_index :: self.accelerator.num_processes]
         written = model.predict([e.source_text for e in own])
         right = [same(p[0].text, e.target_text) for p, e in zip(written, own, strict=True)]
         return sum(gather_object(right)) / len(dev)
@@ -227,7 +246,7 @@ class _Run:
         )  # of equals the last
         if better and report.dev is not None:
             self._best_dev = report.dev, report.step
-        if self._main and report.step < self._config.steps:
+        if self._main and report.step < self.config.steps:
             weights = checkpoint.weights_of(model.network)
             if better:
                 checkpoint.save_tensors(self._best, weights, {"step": report.step})
@@ -240,15 +259,33 @@ class _Run:
                 "fingerprint": self._mark,
             }
             tensors = {f"w/{name}": t for name, t in weights.items()} | {f"o/{name}": t for name, t in state.items()}
+            if self._checkpoint.exists():
+                link(self._checkpoint, self._previous)
             checkpoint.save_tensors(self._checkpoint, tensors, about)
 
-    def _load(self, model: Seq2Seq, update: Updater) -> int:
+    def _load(self, model: Seq2Seq, update: Updater, say: Callable[[str], None]) -> int:
         """Put the state of the last checkpoint back; give its step."""
-        if not self._checkpoint.exists():
-            return 0
-        tensors, about = checkpoint.load_tensors(self._checkpoint)
-        if about["fingerprint"] != self._mark:
-            raise InputError("of another training; start over with --no-resume", self._checkpoint)
+        damage = None
+        for path in (self._checkpoint, self._previous):
+            if not path.exists():
+                continue
+            try:
+                tensors, about = checkpoint.load_tensors(path)
+            except checkpoint.DamagedError as error:
+                damage = damage or error
+                continue
+            if damage:
+                say(f"{self._checkpoint}: damaged file; the state before, {path.name}, is taken")
+            return self._put_back(path, tensors, about, model, update)
+        if damage:
+            raise damage
+        return 0
+
+    def _put_back(
+        self, path: Path, tensors: checkpoint.Weights, about: dict[str, Any], model: Seq2Seq, update: Updater
+    ) -> int:
+        if about.get("fingerprint") != self._mark:
+            raise InputError("of another training; start over with --no-resume", path)
         parts: dict[str, checkpoint.Weights] = {"w": {}, "o": {}}
         for key, tensor in tensors.items():
             kind, _, name = key.partition("/")
@@ -262,19 +299,22 @@ class _Run:
     def _finish(self, model: Seq2Seq) -> None:
         """Keep the best weights, as the model of the folder."""
         best = self._best_dev
-        if best and best[1] < self._config.steps:
+        if best and best[1] < self.config.steps:
             checkpoint.set_weights(model.network, checkpoint.load_tensors(self._best)[0])
-        self._accelerator.wait_for_everyone()
+        self.accelerator.wait_for_everyone()
         if self._main:
             partial = self.folder / ".model.partial"
             shutil.rmtree(partial, ignore_errors=True)
-            model.save(partial)
-            partial.rename(self.folder / "model")
-            result = {"step": best[1] if best else self._config.steps, "dev": best[0] if best else None}
-            write_json(self.folder / "train.json", {**self._about, "result": result})
-            self._checkpoint.unlink(missing_ok=True)
-            self._best.unlink(missing_ok=True)
-        self._accelerator.wait_for_everyone()
+            try:
+                model.save(partial)
+                result = {"step": best[1] if best else self.config.steps, "dev": best[0] if best else None}
+                write_json(self.folder / "train.json", {**self._about, "result": result})
+                partial.rename(self.folder / "model")  # last: a folder with a model is finished
+            finally:
+                shutil.rmtree(partial, ignore_errors=True)
+            for path in (self._checkpoint, self._previous, self._best):
+                path.unlink(missing_ok=True)
+        self.accelerator.wait_for_everyone()
 
 
 def _board(folder: Path) -> Any:
