@@ -4,9 +4,9 @@
 
 A round takes a random part of a training set, induces a grammar, fits a model, samples pairs, and parses their inputs
 and those of the test set; then it parses inputs of 60 tokens with a grammar that derives them in very many ways, which
-are to be given up. Rounds take turns among SCAN, which needs no files, and GeoQuery and COGS if DIR has them. They go on
-until the minutes are over and the inputs are parsed. Resident memory is printed about once a minute; its slope is that
-of a line through the readings of the second half, when all kernels are loaded and all sizes have been met.
+are to be given up. Rounds take turns among SCAN, which needs no files, and GeoQuery and COGS if DIR has them. They go
+on until the minutes are over and the inputs are parsed. Resident memory is printed about once a minute; its slope is
+that of a line through the readings of the second half, when all kernels are loaded and all sizes have been met.
 """
 
 import argparse
