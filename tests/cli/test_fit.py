@@ -132,26 +132,36 @@ def test_ctrl_c_says_how_to_go_on(run: Path, whole: bytes) -> None:
     assert parameters(run) == whole
 
 
-@pytest.mark.parametrize("name", ["model.npz", "forests.npz", "fit-checkpoint.npz"])
+@pytest.mark.parametrize("name", ["model.npz", "forests.npz"])
 @pytest.mark.parametrize("cut", [0, 0.6])
-def test_a_damaged_file_is_one_line_and_nothing_is_lost(name: str, cut: float, run: Path) -> None:
+def test_a_damaged_file_is_told_and_made_anew(name: str, cut: float, run: Path) -> None:
     assert csl("fit", run, *QUICK).exit_code == 0
-    fitted = parameters(run)
-    content = (run / "model.npz").read_bytes() if name == "fit-checkpoint.npz" else (run / name).read_bytes()
-    (run / name).write_bytes(content[: int(cut * len(content))])
-    other = () if name == "model.npz" else ("--set", "seed=1")
     before = {path.name: path.read_bytes() for path in run.iterdir()}
-    assert refused("fit", run, *QUICK, *other) == f"{run / name}: damaged file; fit again with --no-resume"
+    (run / name).write_bytes(before[name][: int(cut * len(before[name]))])
+    if name == "forests.npz":
+        (run / "model.npz").unlink()
+    assert f"{run / name}: damaged file; it is made anew" in csl("fit", run, *QUICK).output.splitlines()
+    assert {path.name: path.read_bytes() for path in run.iterdir()} == before
+
+
+@pytest.mark.parametrize("cut", [0, 0.6])
+def test_a_checkpoint_that_is_damaged_is_refused_if_there_is_none_before(cut: float, run: Path) -> None:
+    assert csl("fit", run, *QUICK).exit_code == 0
+    fitted, content = parameters(run), (run / "model.npz").read_bytes()
+    (run / "fit-checkpoint.npz").write_bytes(content[: int(cut * len(content))])
+    before = {path.name: path.read_bytes() for path in run.iterdir()}
+    message = f"{run / 'fit-checkpoint.npz'}: damaged file; fit again with --no-resume"
+    assert refused("fit", run, *QUICK, "--set", "seed=1") == message
     assert {path.name: path.read_bytes() for path in run.iterdir()} == before
     assert csl("fit", run, *QUICK, "--no-resume").exit_code == 0
     assert parameters(run) == fitted
 
 
 def test_errors_are_one_line_on_stderr_and_exit_code_2(run: Path) -> None:
-    (run / "forests.npz").write_bytes(b"PK")
+    (run / "fit-checkpoint.npz").write_bytes(b"PK")
     done = command("fit", run, *QUICK, "--preset", "scan")
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == f"error: {run / 'forests.npz'}: damaged file; fit again with --no-resume\n"
+    assert done.stderr == f"error: {run / 'fit-checkpoint.npz'}: damaged file; fit again with --no-resume\n"
 
 
 def test_without_torch_the_remedy_is_named(run: Path) -> None:

@@ -17,6 +17,7 @@ from csl.errors import CslError
 from csl.experiment.fitting import fit_into
 from csl.experiment.run import induce_into
 from csl.induction.config import PRESETS
+from csl.induction.induce import Step
 from csl.model import fit
 from csl.model.config import FitConfig
 
@@ -105,9 +106,19 @@ CONFIG = PRESETS["scan"].model_copy(update={"partitions": 3})
 FIT = FitConfig(states=2, optimizer="em", steps=12)
 
 
-def _learn(folder: Path, heard: Callable[[str], object] = lambda _: None) -> None:
-    induce_into(folder, EXAMPLES, CONFIG, progress=lambda step, _: heard(f"induce {step.partition} {step.step}"))
-    fit_into(folder, EXAMPLES, FIT, progress=lambda report: heard(f"fit {report.step}"))
+Say = Callable[[str], None]
+
+
+def _silent(line: str) -> None:
+    pass
+
+
+def _learn(folder: Path, told: Say = _silent, say: Say = _silent) -> None:
+    def show(step: Step, seconds: float) -> None:
+        told(f"induce {step.partition} {step.step}")
+
+    induce_into(folder, EXAMPLES, CONFIG, say=say, progress=show)
+    fit_into(folder, EXAMPLES, FIT, say=say, progress=lambda report: told(f"fit {report.step}"))
 
 
 @pytest.fixture

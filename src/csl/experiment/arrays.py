@@ -11,12 +11,24 @@ import numpy as np
 import numpy.typing as npt
 
 from csl.data.files import replacing
-from csl.errors import InputError, from_system
+from csl.errors import FAILURES, InputError, from_system
 
 Arrays = dict[str, npt.NDArray[Any]]
 
-# what a damaged file can bring up: a changed bit may ask for a password or a compression that nobody has (RuntimeError)
-DAMAGE = (ValueError, LookupError, TypeError, AttributeError, EOFError, RuntimeError, MemoryError, zipfile.BadZipFile)
+DAMAGED = "damaged file"
+
+# what it can bring up: a changed bit may ask for a password or a compression that nobody has (RuntimeError)
+DAMAGE = (
+    OSError,
+    ValueError,
+    LookupError,
+    TypeError,
+    AttributeError,
+    EOFError,
+    RuntimeError,
+    MemoryError,
+    zipfile.BadZipFile,
+)
 
 
 class DamagedError(InputError):
@@ -33,18 +45,20 @@ def save_arrays(path: Path, arrays: Mapping[str, npt.NDArray[Any]], about: Mappi
 def load_arrays(path: Path, remedy: str) -> tuple[Arrays, dict[str, Any]]:
     """Read what `save_arrays` wrote; a damaged file is refused with this remedy."""
     try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as members:
+        file = path.open("rb")
+    except OSError as error:
+        raise from_system(error, "cannot be read", path) from error
+    try:
+        with file, np.load(file, allow_pickle=False) as members:
             arrays = {name: members[name] for name in members.files}
         about = json.loads(str(arrays.pop("about")))
         if about.pop("sha256") != _checksum(arrays, about):
             raise ValueError("the checksum is another")
         return arrays, about
-    except OSError as error:
-        if error.errno:
-            raise from_system(error, "cannot be read", path) from error
-        raise DamagedError(f"damaged file; {remedy}", path) from error
     except DAMAGE as error:
-        raise DamagedError(f"damaged file; {remedy}", path) from error
+        if isinstance(error, OSError) and error.errno in FAILURES:
+            raise from_system(error, "cannot be read", path) from error
+        raise DamagedError(f"{DAMAGED}; {remedy}", path) from error
 
 
 def _checksum(arrays: Mapping[str, npt.NDArray[Any]], about: Mapping[str, object]) -> str:

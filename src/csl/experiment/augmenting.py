@@ -20,6 +20,7 @@ from csl.data.options import changed
 from csl.engine.engine import Engine
 from csl.engine.threads import ONE_THREAD
 from csl.errors import InputError
+from csl.experiment.arrays import DAMAGED
 from csl.experiment.fitting import fit_into, load_model, read_run
 from csl.experiment.run import fingerprint, induce_into
 from csl.experiment.sampling import describe, in_json, source_licence, write_samples
@@ -101,7 +102,7 @@ def _augment(
     progress("inducing a grammar (a first run compiles for a while) …")
     induce_into(
         folder, examples, plan.induction, seeds=seeds, output_cfg=output_cfg, engine=engine, resume=resume,
-        about=about,
+        about=about, say=_of_damage(say),
         progress=lambda step, _: progress(f"inducing: {step.rules:,} rules, objective {step.objective:,.0f}"),
     )  # fmt: skip
     (folder / CARD).unlink(missing_ok=True)  # the folder was not refused, and is no longer finished
@@ -147,6 +148,11 @@ def _augment(
     return warnings
 
 
+def _of_damage(say: Say) -> Say:
+    """Of what a stage says about the folder, hear only of damage."""
+    return lambda line: say(line) if DAMAGED in line else None
+
+
 def _finished_card(folder: Path, mark: str, say: Say) -> dict[str, Any] | None:
     """Read the data card of a folder, if it is finished and of the run with this mark."""
     if not all((folder / name).exists() for name in (CARD, *FILES)):
@@ -157,7 +163,7 @@ def _finished_card(folder: Path, mark: str, say: Say) -> dict[str, Any] | None:
             return None
         for name in FILES:
             if hash_file(folder / name) != card["sha256"][name]:
-                say(f"{folder / name}: damaged file; it is made anew")
+                say(f"{folder / name}: {DAMAGED}; it is made anew")
                 return None
         return card
     except (ValueError, KeyError, TypeError) as error:
@@ -174,7 +180,7 @@ def _fit(
     progress: Say,
 ) -> Model:
     fitted = fit_into(
-        folder, examples, config, engine=engine, resume=resume,
+        folder, examples, config, engine=engine, resume=resume, say=_of_damage(say),
         progress=lambda report: progress(f"fitting: step {report.step:,}, mean log p(x, y) {report.train:.3f}"),
     )  # fmt: skip
     if not fitted:

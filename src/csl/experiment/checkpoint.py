@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from csl.data.files import link
-from csl.experiment.arrays import Arrays, DamagedError, load_arrays, save_arrays
+from csl.experiment.arrays import DAMAGED, Arrays, DamagedError, load_arrays, save_arrays
 
 
 class Checkpoint:
@@ -36,7 +36,7 @@ class Checkpoint:
             if about.get("mark") != self._mark:
                 break
             if damage:
-                self._say(f"{self._path}: damaged file; the state before, {path.name}, is taken")
+                self._say(f"{self._path}: {DAMAGED}; the state before, {path.name}, is taken")
             return arrays, about
         if damage:
             raise damage

@@ -20,7 +20,7 @@ from csl.data.lock import alone
 from csl.engine.engine import Engine
 from csl.engine.threads import ONE_THREAD
 from csl.errors import InputError
-from csl.experiment.arrays import DamagedError, load_arrays, save_arrays
+from csl.experiment.arrays import DAMAGED, DamagedError, load_arrays, save_arrays
 from csl.experiment.checkpoint import Checkpoint
 from csl.grammar import Grammar, read_grammar
 from csl.grammar.notation import grammar_file
@@ -158,7 +158,7 @@ def _is_fitted(folder: Path, mark: str, say: Callable[[str], None]) -> bool:
     try:
         return path.exists() and load_arrays(path, REMEDY)[1].get("mark") == mark
     except DamagedError:
-        say(f"{path}: damaged file; it is made anew")
+        say(f"{path}: {DAMAGED}; it is made anew")
         return False
 
 
@@ -181,7 +181,7 @@ def _forests(
             copies = arrays.pop("copies")
             return ForestData(Forests(**arrays), copies, context_starts(grammar), left_out, engine)
     except DamagedError:
-        say(f"{path}: damaged file; it is made anew")
+        say(f"{path}: {DAMAGED}; it is made anew")
     data = build(grammar, examples, config.max_units, engine)
     about = {"mark": mark, "left_out": [*map(_pair, data.left_out)]}
     save_arrays(path, {**data.forests._asdict(), "copies": data.copies}, about)
@@ -220,4 +220,4 @@ def load_model(folder: Path) -> Model:
         context, rule = (np.asarray(arrays[name], np.float64) for name in ("theta_context", "theta_rule"))
         return Model(grammar, context, rule, output_cfg, int(about["fit"]["max_units"]))
     except (KeyError, TypeError, ValueError) as error:
-        raise InputError(f"damaged file; {REMEDY}", path) from error
+        raise InputError(f"{DAMAGED}; {REMEDY}", path) from error
