@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from csl.data import Example, read_examples, write_examples
+from csl.data import Example, files, read_examples, write_examples
 from csl.data.files import atomic_writer, read_lines, write_json, write_text
 from csl.errors import InputError
 
@@ -194,3 +194,41 @@ def test_the_file_appears_only_when_complete(tmp_path: Path) -> None:
 def test_json_is_readable(tmp_path: Path) -> None:
     write_json(tmp_path / "x.json", {"b": "é", "a": [1]})
     assert (tmp_path / "x.json").read_text(encoding="utf-8") == '{\n  "b": "é",\n  "a": [\n    1\n  ]\n}\n'
+
+
+@pytest.mark.parametrize("name", ["x.tsv", "x.jsonl", "x.tsv.gz"])
+@pytest.mark.parametrize("token", ["\ud800", "a b", "a\u2028b", ""])
+def test_a_token_that_would_be_read_as_another_is_not_written(tmp_path: Path, name: str, token: str) -> None:
+    with pytest.raises(InputError, match=rf"{name}.*(surrogate|white space)"):
+        write_examples(tmp_path / name, [Example((token,), ("b",))])
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_byte_order_mark_that_is_data_stays(tmp_path: Path) -> None:
+    (tmp_path / "x.tsv").write_bytes(b"\xef\xbb\xbf\xef\xbb\xbfa\tb\n")
+    examples = list(read_examples(tmp_path / "x.tsv"))
+    assert examples == [Example(("\ufeffa",), ("b",))]
+    write_examples(tmp_path / "y.tsv", examples)
+    assert list(read_examples(tmp_path / "y.tsv")) == examples
+
+
+def test_a_line_without_end_is_refused_before_it_fills_the_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "LONGEST_LINE", 1 << 20)
+    (tmp_path / "x.tsv.gz").write_bytes(gzip.compress(b"a" * (1 << 23)))
+    with pytest.raises(InputError, match=r"x\.tsv\.gz:1: a line of more than 1 MiB"):
+        list(read_examples(tmp_path / "x.tsv.gz"))
+
+
+@pytest.mark.parametrize("text", ["[" * 3000, '"\\ud800"', "{", "9" * 5000])
+def test_whatever_is_wrong_with_json_is_a_value_error(text: str) -> None:
+    with pytest.raises(ValueError):  # noqa: PT011 — json has many messages
+        files.parse_json(text)
+    assert files.parse_json('"\\ud83d\\ude00"') == "\U0001f600"
+
+
+def test_an_error_is_one_line_whatever_it_quotes(tmp_path: Path) -> None:
+    message = str(InputError("a\nb\x1b[31m" + "x" * 10_000, tmp_path / "new\nline"))
+    assert message.isprintable()
+    assert len(message) < 2500

@@ -66,8 +66,11 @@ def atomic_writer(path: Path | str) -> Iterator[TextIO]:
 
     A name that ends in `.gz` is compressed, with no time stamp, so that the same text gives the same bytes.
     """
-    with replacing(path) as raw, _text(raw, Path(path).suffix == ".gz") as text:
-        yield text
+    try:
+        with replacing(path) as raw, _text(raw, Path(path).suffix == ".gz") as text:
+            yield text
+    except UnicodeEncodeError as error:  # a rule may have such a token: its notation has escapes
+        raise InputError("half of a surrogate pair is no text and cannot be written", path) from error
 
 
 def _text(raw: BinaryIO, packed: bool) -> TextIO:
