@@ -140,12 +140,12 @@ class Search:
         after[c] = True
         trie = self._build_trie(after)
         after[gone] = False
-        bits = [self._bits(trie, alive, evidence) for alive in (self.alive, after)]
-        return float(bits[1] - bits[0]) * len(near) / len(evidence)
+        before, now = (self._bits(trie, alive, evidence) for alive in (self.alive, after))
+        return (now - before) * len(near) / len(evidence) if np.isfinite(now) else np.inf
 
     def _bits(self, trie: Trie, alive: Mask, examples: Ids) -> float:
         counts = count_derivations(*self._store.arrays, alive, trie, MAX_NONTERMINALS, examples)
-        with np.errstate(divide="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore"):  # no derivation, or more than a float can count
             return float(np.log2(counts[:, 0] / counts[:, 1]).sum())
 
     def _splittable(self) -> Ids:
