@@ -38,7 +38,7 @@ def run(tmp_path: Path, learnt: Files) -> Path:
 def test_damage_is_seen_or_changes_nothing(name: str, run: Path, learnt: Files) -> None:
     whole, _ = load_arrays(run / name, "")
     refused = unchanged = 0
-    for content in damaged(learnt[name], 150):
+    for content in damaged(learnt[name], 80):
         (run / name).write_bytes(content)
         try:
             arrays, _ = load_arrays(run / name, "mend it")

@@ -25,7 +25,7 @@ from csl.sampling.config import SampleConfig
 from csl.sampling.sampler import Sampler
 
 Start, Files = Callable[[Callable[[], object]], Any], dict[str, bytes]
-EVERY = int(os.environ.get("CSL_KILL_EVERY", "6"))  # 1: all places, in a minute
+EVERY = int(os.environ.get("CSL_KILL_EVERY", "9"))  # 1: all places, in a minute
 FILE_EVENTS = {"open", "os.rename", "os.remove", "os.link", "os.mkdir"}
 
 
