@@ -15,12 +15,23 @@ from csl.errors import CslError, InputError
 CONTENT = "grüße\tGRUSS\n".encode() * 20_000
 
 
+REDIRECTS = {
+    "/moved.tsv": "/right.tsv", "/elsewhere.tsv": "/wrong.tsv", "/loop.tsv": "/loop.tsv",
+    "/local.tsv": Path(__file__).as_uri(), "/up.tsv": "/../../right.tsv",
+}  # fmt: skip
+
+
 class Handler(BaseHTTPRequestHandler):
-    """Serves one file whole, cut short, and with bytes too many."""
+    """Serves one file whole, cut short, with bytes too many, and from somewhere else."""
 
     def do_GET(self) -> None:
         if self.path == "/missing.tsv":
             self.send_error(404)
+            return
+        if self.path in REDIRECTS:
+            self.send_response(302)
+            self.send_header("Location", REDIRECTS[self.path])
+            self.end_headers()
             return
         body = {"/short.tsv": CONTENT[:1000], "/wrong.tsv": CONTENT[::-1], "/long.tsv": CONTENT * 5}
         content = body.get(self.path, CONTENT)
@@ -74,6 +85,9 @@ def test_a_file_that_is_there_and_wrong_is_replaced(base_url: str, tmp_path: Pat
         ("long.tsv", "not the file we know"),
         ("short.tsv", "broke off after 1000 of"),
         ("missing.tsv", "the server answers 404"),
+        ("elsewhere.tsv", "not the file we know"),
+        ("loop.tsv", "the server answers 302"),
+        ("local.tsv", "the server answers 302"),
     ],
 )
 def test_a_failed_download_leaves_nothing(base_url: str, tmp_path: Path, path: str, message: str) -> None:
@@ -81,6 +95,21 @@ def test_a_failed_download_leaves_nothing(base_url: str, tmp_path: Path, path: s
         fetch(home(base_url, path), tmp_path)
     assert caught.value.exit_code == 1
     assert base_url in str(caught.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("path", ["moved.tsv", "up.tsv"])
+def test_a_redirect_changes_neither_what_is_right_nor_its_name(base_url: str, tmp_path: Path, path: str) -> None:
+    assert fetch(home(base_url, path), tmp_path) == [tmp_path / path]
+    assert (tmp_path / path).read_bytes() == CONTENT
+    assert [file.name for file in tmp_path.iterdir()] == [path]
+
+
+@pytest.mark.parametrize("size", [0, len(CONTENT) - 1, len(CONTENT) + 1])
+def test_a_file_of_another_size_than_expected_is_not_written(base_url: str, tmp_path: Path, size: int) -> None:
+    wrong = RemoteFile("right.tsv", size, hashlib.sha256(CONTENT[:size]).hexdigest())
+    with pytest.raises(CslError, match=r"not the file we know|broke off after"):
+        fetch(Home(base_url, (wrong,)), tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -94,7 +123,7 @@ def test_nothing_is_written_outside_the_folder(base_url: str, tmp_path: Path) ->
     folder = tmp_path / "folder"
     folder.mkdir()
     (folder / "link.tsv").symlink_to(outside)
-    for path in ("link.tsv", "a/.."):
+    for path in ("link.tsv", "a/..", ".."):
         with pytest.raises(InputError, match="outside the folder"):
             fetch(home(base_url, path), folder)
     assert not outside.exists()

@@ -17,7 +17,7 @@ from urllib.request import Request, urlopen
 
 from csl import __version__
 from csl.data.files import write_text
-from csl.errors import CslError, InputError
+from csl.errors import CslError, InputError, from_system
 
 TIMEOUT_S = 30
 _CHUNK = 1 << 16
@@ -99,7 +99,7 @@ def _fetch_file(url: str, file: RemoteFile, folder: Path, progress: Progress) ->
     target = folder / file.path.rpartition("/")[2]
     if not target.resolve().is_relative_to(folder.resolve()) or target.is_dir():
         raise InputError(f"refusing to write {url} outside the folder", target)
-    if target.is_file() and _is_right(target.read_bytes(), file):
+    if target.is_file() and target.stat().st_size == file.size and _is_right(_read(target), file):
         progress(target.name, file.size, file.size)
         return target
     content = _download(url, file.size, lambda done: progress(target.name, done, file.size))
@@ -109,6 +109,13 @@ def _fetch_file(url: str, file: RemoteFile, folder: Path, progress: Progress) ->
         raise CslError(f"{url}: not the file we know (expected {file.size} bytes, SHA-256 {file.sha256}); not written")
     write_text(target, content.decode("utf-8"))
     return target
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise from_system(error, "cannot be read", path) from error
 
 
 def _is_right(content: bytes, file: RemoteFile) -> bool:
