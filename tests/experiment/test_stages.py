@@ -226,7 +226,7 @@ def test_files_of_stages_that_are_no_longer_of_the_run_go(lab: Lab) -> None:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("way", ["cut", "gone"])
+@pytest.mark.parametrize("way", ["cut", "gone", "changed"])
 @pytest.mark.parametrize(
     ("stage", "name"),
     [
@@ -246,12 +246,36 @@ def test_a_damaged_result_is_made_anew(lab: Lab, stage: str, name: str, way: str
     path = lab.cache(stage)[0] / name
     if way == "gone":
         path.unlink()
+    elif way == "changed":
+        path.write_bytes(path.read_bytes()[:-3] + b"!\n}")  # of the same size
     else:
         os.truncate(path, path.stat().st_size // 2)  # a link: the same file in every run
     lab.run()
     assert stage not in lab.cached
     assert (f"{stage}: {path} is damaged; made anew" in lab.said) == ((name, way) != ("done.json", "gone"))
     assert files() == before
+
+
+@pytest.mark.parametrize(
+    ("after", "work"), [("stages.read_run", "run.induce"), ("stages.fit_result", "fitting.optimise")]
+)
+def test_a_stage_that_is_killed_before_its_end_is_not_done_twice(
+    lab: Lab, after: str, work: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(f"csl.experiment.{after}", stop)
+        with pytest.raises(KeyboardInterrupt):
+            lab.run(until="fit")
+    with monkeypatch.context() as patch:
+        patch.setattr(f"csl.experiment.{work}", stop)
+        lab.run(until="fit" if work == "fitting.optimise" else "induce")
+    figures = about(lab.run(until="fit"))["stages"]
+    shutil.rmtree(lab.root)
+    anew = about(lab.run(until="fit"))["stages"]
+    assert [figures[name]["figures"] for name in anew] == [anew[name]["figures"] for name in anew]
 
 
 def test_what_is_changed_in_a_run_folder_does_not_change_another(lab: Lab) -> None:
