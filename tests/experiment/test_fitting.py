@@ -3,10 +3,12 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from csl.data import Example
 from csl.errors import InputError
+from csl.experiment.arrays import load_arrays, save_arrays
 from csl.experiment.fitting import fit_into, load_model, read_run, training_file
 from csl.model.config import FitConfig
 
@@ -64,3 +66,36 @@ def test_a_name_that_no_file_can_have_is_refused(train: object, folder: Path) ->
     (folder / "config.json").write_text(json.dumps({"train": train}))
     with pytest.raises(InputError, match=r"--train$"):
         training_file(folder)
+
+
+def test_forests_of_someone_else_are_made_anew_however_well_they_are_sealed(folder: Path) -> None:
+    """The checksum is right; the numbers would lead kernels out of their arrays."""
+    fit_into(folder, EXAMPLES, EM)
+    right, about = load_arrays(folder / "forests.npz", "")
+    parameters = load_model(folder).theta_rule
+    changes = {
+        "vertices": right["vertices"] + 10**9, "applications": right["applications"][::-1], "rules": right["rules"] + 7,
+        "arguments": right["arguments"] * 0, "children": right["children"] - 9, "spans": right["spans"][:, :2],
+        "status": right["status"][:-1], "copies": right["copies"].astype("<f4"),
+    }  # fmt: skip
+    for name, changed in changes.items():
+        (folder / "model.npz").unlink()
+        save_arrays(folder / "forests.npz", {**right, name: np.ascontiguousarray(changed)}, about)
+        said: list[str] = []
+        fit_into(folder, EXAMPLES, EM, say=said.append)
+        assert any("forests.npz" in line and "made anew" in line for line in said), name
+        assert np.array_equal(load_model(folder).theta_rule, parameters)
+    save_arrays(folder / "forests.npz", {"copies": right["copies"]}, about)
+    (folder / "model.npz").unlink()
+    fit_into(folder, EXAMPLES, EM)
+    assert np.array_equal(load_model(folder).theta_rule, parameters)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_a_model_that_is_not_numbers_is_refused(folder: Path, value: float) -> None:
+    fit_into(folder, EXAMPLES, EM)
+    arrays, about = load_arrays(folder / "model.npz", "")
+    arrays["theta_rule"][0, 0] = value
+    save_arrays(folder / "model.npz", arrays, about)
+    with pytest.raises(InputError, match=r"model\.npz: damaged"):
+        load_model(folder)

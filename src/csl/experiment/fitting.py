@@ -27,7 +27,7 @@ from csl.grammar.notation import grammar_file
 from csl.grammar.output_cfg import OutputCfg
 from csl.kernels.source_chart import Forests
 from csl.model.config import FitConfig
-from csl.model.data import ForestData, build
+from csl.model.data import ForestData, are_sound, build
 from csl.model.fit import Fitted, Progress, optimise, with_labels
 from csl.model.model import FloatArray, Model, context_starts
 
@@ -179,8 +179,11 @@ def _forests(
         if about.get("mark") == mark:
             left_out = tuple(Example(tuple(x), tuple(y)) for x, y in about["left_out"])
             copies = arrays.pop("copies")
-            return ForestData(Forests(**arrays), copies, context_starts(grammar), left_out, engine)
-    except DamagedError:
+            forests = Forests(**arrays)
+            if not are_sound(forests, [rule.arity for rule in grammar], copies):
+                raise DamagedError(DAMAGED, path)
+            return ForestData(forests, copies, context_starts(grammar), left_out, engine)
+    except (DamagedError, LookupError, TypeError, ValueError):
         say(f"{path}: {DAMAGED}; it is made anew")
     data = build(grammar, examples, config.max_units, engine)
     about = {"mark": mark, "left_out": [*map(_pair, data.left_out)]}
@@ -218,6 +221,8 @@ def load_model(folder: Path) -> Model:
         raise InputError("fitted to another grammar than this folder's grammar.txt; fit again", path)
     try:
         context, rule = (np.asarray(arrays[name], np.float64) for name in ("theta_context", "theta_rule"))
+        if np.isnan(context.max()) or np.isnan(rule.max()) or max(context.max(), rule.max()) == np.inf:
+            raise ValueError("not numbers")
         return Model(grammar, context, rule, output_cfg, int(about["fit"]["max_units"]))
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"{DAMAGED}; {REMEDY}", path) from error

@@ -106,7 +106,7 @@ def induce(
     search = Search(store, objective, seed_ids, config, engine, compiled)
     state = checkpoint.load() if checkpoint else None
     if state:
-        search.add(store.add(state.values, state.begin, state.middle), ids[:0], state.fresh)
+        search.add(store.add_rules(_rules_of(state, vocabulary), vocabulary), ids[:0], state.fresh)
     partitions = np.array_split(ids, min(config.partitions, len(ids)))
     for partition, part in enumerate(partitions):
         done = 0
@@ -133,6 +133,19 @@ def induce(
     search.remove_derivable()
     uses = search.prune()
     return _result(search, uses, vocabulary, float(objective.sizes()[ids].sum()) / UNIT)
+
+
+def _rules_of(state: State, vocabulary: Vocabulary) -> list[Rule]:
+    """Decode the rules of a state; kernels do not look at bounds, and the file may be of someone else."""
+    decode, values = vocabulary.decode, state.values
+    try:
+        places = zip(state.begin[:-1].tolist(), state.middle.tolist(), state.begin[1:].tolist(), strict=True)
+        rules = [Rule(decode(values[b:m]), decode(values[m:e])) for b, m, e in places]
+        if state.fresh.dtype != bool or state.fresh.shape != (len(rules),):
+            raise ValueError("one mark a rule")
+        return rules
+    except (ValueError, IndexError, TypeError) as error:
+        raise InputError("the checkpoint does not hold rules of this run; start over with --no-resume") from error
 
 
 def _check(examples: Sequence[Example]) -> None:

@@ -101,6 +101,9 @@ def optimise(
     number, over = 0, False
     state = checkpoint.load() if checkpoint else None
     if state:
+        for name, old in {**optimiser.state(), **best.state()}.items():  # kernels do not look at bounds
+            if name not in state or (state[name].shape, state[name].dtype) != (old.shape, old.dtype):
+                raise InputError("the checkpoint is not of this fit; fit again with --no-resume")
         number, over = int(state["number"]), bool(state["over"])
         optimiser.restore(state)
         best.restore(state)
