@@ -23,7 +23,7 @@ def flat(lists: list[list[int]], dtype: type = np.int32) -> tuple[np.ndarray, np
 
 
 def drawn(grammar: Grammar, depth: int, count: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray, list[Derivation]]:
-    rules, offsets = draw_local(build_local(grammar, None), depth, 1, seed, 0, count, UNIFORM)
+    rules, offsets = draw_local(build_local(grammar, None), depth, 1, seed, 0, count, UNIFORM, 10_000)
     parts = (rules[offsets[i] : offsets[i + 1]] for i in range(count))
     known = list(grammar)
     return rules, offsets, [Derivation.from_rules(known[r] for r in part) for part in parts]
@@ -45,18 +45,18 @@ def test_expanding_gives_the_pairs_of_the_derivations(rules: list[Rule], seed: i
 
 def test_a_draw_depends_on_seed_and_number_alone() -> None:
     local = build_local(parse_grammar(["a ### A", "NT_1 and NT_2 ### NT_1 NT_2", "b ### B"]), None)
-    rules, offsets = draw_local(local, 6, 2, 5, 0, 100, UNIFORM)
+    rules, offsets = draw_local(local, 6, 2, 5, 0, 100, UNIFORM, 10_000)
     for start, count in ((0, 10), (10, 1), (11, 89)):
-        some, bounds = draw_local(local, 6, 2, 5, start, count, UNIFORM)
+        some, bounds = draw_local(local, 6, 2, 5, start, count, UNIFORM, 10_000)
         assert some.tolist() == rules[offsets[start] : offsets[start + count]].tolist()
         assert bounds.tolist() == (offsets[start : start + count + 1] - offsets[start]).tolist()
-    assert draw_local(local, 6, 2, 6, 0, 100, UNIFORM)[0].tolist() != rules.tolist()
+    assert draw_local(local, 6, 2, 6, 0, 100, UNIFORM, 10_000)[0].tolist() != rules.tolist()
 
 
 def test_a_rule_with_more_typings_than_there_are_rules() -> None:
     grammar = parse_grammar(["a NT_1 ### A NT_1", "b ### B"])
     cfg = OutputCfg.parse(["ROOT => A ##X", "ROOT => A ##Y", "ROOT => A ##Z", "X => B", "Y => C", "Z => D"])
-    rules, offsets = draw_local.py_func(build_local(grammar, cfg), 20, 1, 0, 0, 50, UNIFORM)
+    rules, offsets = draw_local.py_func(build_local(grammar, cfg), 20, 1, 0, 0, 50, UNIFORM, 10_000)
     assert rules.tolist() == [0, 1] * 50
     assert offsets.tolist() == list(range(0, 101, 2))
 
@@ -65,7 +65,7 @@ def test_coverage_evens_out_uses_and_counts_them() -> None:
     grammar = parse_grammar(["a ### A", "b ### B", "c ### C", "f NT_1 ### F NT_1"])
     used = np.zeros((2, 4))
     used[1, 0] = 1000.0  # a was seen below f a thousand times
-    rules, offsets = draw_local(build_local(grammar, None), 2, 2, 0, 0, 300, used)
+    rules, offsets = draw_local(build_local(grammar, None), 2, 2, 0, 0, 300, used, 10_000)
     below = rules[offsets[:-1] + 1]
     assert (below == 0).sum() < 5
     assert abs(int((below == 1).sum()) - int((below == 2).sum())) < 30  # chance alone would give 17, one in three times

@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from csl.errors import InputError
 from csl.kernels.hashing import find_slot
 from csl.kernels.room import with_room
 
@@ -28,6 +29,7 @@ IntArray = npt.NDArray[np.int32]
 OffsetArray = npt.NDArray[np.int64]
 
 NONE = -1
+MOST = 4_000_000  # items and steps of a start: some 200 MB
 _CATEGORY = 1 << 31  # in the key of an edge, category c is this + c; terminals are smaller
 
 # Columns of an agenda's rows and of items. From SLOTS on: 1 + the category in each slot, 0 = not inside.
@@ -180,6 +182,8 @@ def _chart(cfg: CompiledCfg, target: IntArray, slot_of: IntArray, n_slots: int, 
         agenda, size = _add(agenda, 0, newest, 0, start, slots)
         done = 0
         while done < size:
+            if n_items + size > MOST:
+                raise InputError("the output CFG is too ambiguous: it parses a rule's target in over 4 million ways")
             place, at = agenda[done, PLACE], agenda[done, AT]
             for t in range(n_slots):
                 slots[t] = agenda[done, SLOTS + t]

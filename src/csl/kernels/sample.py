@@ -2,6 +2,9 @@
 
 Mass tables tell how probable it is to finish within d levels, so that every draw can be finished: nothing is rejected.
 Draw number i depends on the seed and on i alone; so draws can be made in any order, on any number of threads.
+
+A derivation of d levels can have exponentially many rules. One that has more leaves than an input may have tokens is
+broken off: it is too long in any case, and `expand` leaves it empty.
 """
 
 from typing import NamedTuple
@@ -187,11 +190,11 @@ def _start(tables, depth, least, even, weights, generator):
 
 
 @njit(cache=True, nogil=True)
-def draw(tables, depth, least, even, seed, start, count):
+def draw(tables, depth, least, even, seed, start, count, longest):
     """Draw derivations number start … start + count − 1 from p(z | valid, least ≤ levels ≤ depth).
 
     With `even` the number of levels is drawn first, each alike, and then from p(z | valid, levels). Returns their rules
-    in preorder, end to end, and the offsets.
+    in preorder, end to end, and the offsets. Those with more than `longest` leaves are not finished.
     """
     offsets = np.zeros(count + 1, np.int64)
     out = np.empty(max(1024, 8 * count), np.int32)
@@ -205,8 +208,8 @@ def draw(tables, depth, least, even, seed, start, count):
         generator = start_generator(seed, start + i)
         mode, d, kind = _start(tables, depth, least, even, weights, generator)
         stack[0, 0], stack[0, 1], stack[0, 2], stack[0, 3] = 0, kind, mode, d
-        top = 1
-        while top > 0:
+        top, leaves = 1, 0
+        while top > 0 and leaves <= longest:
             top -= 1
             mode, d = stack[top, 2], stack[top, 3]
             pair, t = _pick_transition(tables, stack[top, 0], stack[top, 1], mode, d, weights, generator)
@@ -214,6 +217,7 @@ def draw(tables, depth, least, even, seed, start, count):
             out[size] = tables.rule[pair]
             size += 1
             first, last = tables.arguments[t], tables.arguments[t + 1]
+            leaves += first == last
             stack = with_room(stack, top, last - first)
             deep = _pick_deep(tables, first, last, d, weights, generator) if mode == EXACT else -1
             for p in range(first, last):  # the first child goes on top
@@ -241,12 +245,13 @@ class Local(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def draw_local(local, depth, least, seed, start, count, used):
+def draw_local(local, depth, least, seed, start, count, used, longest):
     """Draw derivations by choosing, from the top, among the rules that can be finished within the depth.
 
     With `used` of shape (0, 0) the choice is uniform. Otherwise `used[context, rule]` counts uses: the choice is in
     proportion to 1 / (1 + uses)², and the counts grow with every draw. With `least` = 2 the rule at the top has
-    nonterminals. Returns rules in preorder, end to end, and the offsets.
+    nonterminals. Returns rules in preorder, end to end, and the offsets. Derivations with more than `longest` leaves
+    are not finished.
     """
     offsets = np.zeros(count + 1, np.int64)
     out = np.empty(max(1024, 8 * count), np.int32)
@@ -256,8 +261,8 @@ def draw_local(local, depth, least, seed, start, count, used):
     for i in range(count):
         generator = start_generator(seed, start + i)
         stack[0, 0], stack[0, 1], stack[0, 2], stack[0, 3] = 0, local.root, depth, least
-        top = 1
-        while top > 0:
+        top, leaves = 1, 0
+        while top > 0 and leaves <= longest:
             top -= 1
             context, category, d, m = stack[top, 0], stack[top, 1], stack[top, 2], stack[top, 3]
             first, last = local.categories[category], local.categories[category + 1]
@@ -281,6 +286,7 @@ def draw_local(local, depth, least, seed, start, count, used):
             out[size] = r
             size += 1
             arity = local.arity[r]
+            leaves += arity == 0
             stack = with_room(stack, top, arity)
             for k in range(arity):
                 place = top + arity - 1 - k
@@ -289,6 +295,19 @@ def draw_local(local, depth, least, seed, start, count, used):
             top += arity
         offsets[i + 1] = size
     return out[:size].copy(), offsets
+
+
+@njit(cache=True, nogil=True)
+def _has_more_leaves(values, begin, middle, rules, most):
+    """Tell whether more than `most` of the rules have no nonterminals."""
+    leaves = 0
+    if len(rules) > most:
+        for r in rules:
+            arity = 0
+            for p in range(begin[r], middle[r]):
+                arity += values[p] < 0
+            leaves += arity == 0
+    return leaves > most
 
 
 @njit(cache=True, nogil=True)
@@ -306,8 +325,10 @@ def expand(values, begin, middle, rules, offsets, most):
         stack = np.empty((64, 2), np.int64)  # stretches of the buffer
         size = 0
         for i in range(count):
-            top, end, too_long = 0, 0, False
+            top, end, too_long = 0, 0, _has_more_leaves(values, begin, middle, rules[offsets[i] : offsets[i + 1]], most)
             for q in range(offsets[i + 1] - 1, offsets[i] - 1, -1):
+                if too_long:
+                    break
                 r = rules[q]
                 a, b = (begin[r], middle[r]) if side == 0 else (middle[r], begin[r + 1])
                 arity, length = 0, 0
@@ -318,7 +339,7 @@ def expand(values, begin, middle, rules, offsets, most):
                     length += 1 if s > 0 else stack[top + s, 1] - stack[top + s, 0]
                 if length > most:
                     too_long = True
-                    break
+                    continue
                 buffer = with_room(buffer, end, length)
                 at = end
                 for p in range(a, b):

@@ -14,11 +14,13 @@ from itertools import product
 import numpy as np
 import numpy.typing as npt
 
+from csl.errors import InputError
 from csl.grammar import Grammar
 from csl.grammar.output_cfg import ROOT, OutputCfg
 from csl.model.model import context_starts
 
 Ints = npt.NDArray[np.int64]
+TRANSITIONS = 1_000_000  # at most; the benchmark sets need some 10,000
 
 Row = tuple[int, tuple[int, ...]]
 """A typing: a category as a bit, and the categories of the children as bits."""
@@ -101,6 +103,11 @@ class _Builder:
                 self.kinds[kind] = len(self.kinds)
                 agenda.append(kind)
             self.transitions[rule, classes] = self.kinds[kind]
+            if len(self.transitions) > TRANSITIONS:
+                raise InputError(
+                    f"the output CFG lets rules be put together in more than {TRANSITIONS:,} ways; "
+                    "choose strategy uniform, or fewer categories"
+                )
 
     def _fitting(self, rule: int, place: int, seen: int) -> int:
         """Find the typings of a rule, as bits, that a child of these categories fits; rules often share them."""

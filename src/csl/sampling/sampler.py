@@ -112,7 +112,7 @@ class Sampler:
                 f"no valid derivation has between {config.min_depth} and {config.max_depth} levels; change the depths"
             )
         even = config.depths == "even"
-        return partial(_draw_exact, tables, config.max_depth, config.min_depth, even, config.seed)
+        return partial(_draw_exact, tables, config.max_depth, config.min_depth, even, config.seed, config.max_length)
 
     def _local(self, grammar: Grammar, output_cfg: OutputCfg | None) -> Draw:
         config, local = self.config, build_local(grammar, output_cfg)
@@ -131,7 +131,7 @@ class Sampler:
         if config.strategy == "coverage":
             used, sizes = self._deriver.derive_all(self._train)
             uses = context_counts(used, np.concatenate([[0], np.cumsum(sizes)]), context_starts(grammar), local.arity)
-        return partial(_draw_local, local, config.max_depth, config.min_depth, config.seed, uses)
+        return partial(_draw_local, local, config.max_depth, config.min_depth, config.seed, uses, config.max_length)
 
     def stream(self, count: int, engine: Engine = ONE_THREAD) -> Iterator[Sample]:
         """Draw `count` pairs, fewer if there are not so many; then `exhausted` is true."""
@@ -207,13 +207,17 @@ def _each(best: np.ufunc, values: npt.NDArray[np.float64], offsets: npt.NDArray[
     return best.reduceat(values, offsets[:-1])
 
 
-def _draw_exact(tables: Tables, max_depth: int, min_depth: int, even: bool, seed: int, start: int) -> Drawn:
-    drawn: Drawn = draw(tables, max_depth, min_depth, even, seed, start, CHUNK)
+def _draw_exact(
+    tables: Tables, max_depth: int, min_depth: int, even: bool, seed: int, longest: int, start: int
+) -> Drawn:
+    drawn: Drawn = draw(tables, max_depth, min_depth, even, seed, start, CHUNK, longest)
     return drawn
 
 
-def _draw_local(local: Local, max_depth: int, min_depth: int, seed: int, uses: FloatArray, start: int) -> Drawn:
-    drawn: Drawn = draw_local(local, max_depth, min_depth, seed, start, CHUNK, uses.copy())
+def _draw_local(
+    local: Local, max_depth: int, min_depth: int, seed: int, uses: FloatArray, longest: int, start: int
+) -> Drawn:
+    drawn: Drawn = draw_local(local, max_depth, min_depth, seed, start, CHUNK, uses.copy(), longest)
     return drawn
 
 

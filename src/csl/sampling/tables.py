@@ -2,11 +2,14 @@
 
 import numpy as np
 
+from csl.errors import InputError
 from csl.grammar import Grammar
 from csl.grammar.output_cfg import ROOT, OutputCfg
 from csl.kernels.sample import EXACT, WITHIN, Local, Tables, child_products, cumulated
 from csl.model.model import FloatArray, context_starts
 from csl.sampling.automaton import Automaton
+
+NUMBERS = 2**29  # in tables, at most: 4 GB
 
 
 def build_tables(automaton: Automaton, context: FloatArray, rules: FloatArray, depth: int) -> Tables:
@@ -27,6 +30,11 @@ def build_tables(automaton: Automaton, context: FloatArray, rules: FloatArray, d
     arguments = np.r_[0, np.cumsum(sizes)].astype(np.int64)
     classes = np.concatenate([a.classes[a.arguments[t] : a.arguments[t + 1]] for t in order] or [a.classes])
 
+    numbers = 2 * (depth + 1) * ((states + len(context)) * a.n_kinds + len(rule) + states * len(pair_rule))
+    if numbers > NUMBERS:
+        raise InputError(
+            f"sampling needs tables of {8 * numbers / 2**30:.0f} GB; choose a smaller max_depth, or strategy uniform"
+        )
     state = np.zeros((2, depth + 1, states, a.n_kinds))
     reach = np.zeros((2, depth + 1, len(context), a.n_kinds))
     cdf = np.zeros((2, depth + 1, len(rule)))
