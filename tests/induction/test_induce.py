@@ -4,6 +4,7 @@ import itertools
 import random
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import csl
@@ -176,6 +177,27 @@ def test_a_search_stopped_again_and_again_ends_the_same(
     assert text(result) == expected
     assert stops == len(whole) // after
     assert [s for s in whole if s in steps] == steps  # those that were told are the same, too
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"values": np.full(10**4, 10**6, np.int32)}, {"values": np.zeros(10**4, np.int32)},
+        {"values": np.full(10**4, -7, np.int32)}, {"begin": np.array([0, -5, 10**9])}, {"middle": np.array([10**9])},
+        {"fresh": np.ones(1, bool)},
+    ],
+)  # fmt: skip
+def test_a_state_that_would_lead_kernels_astray_is_refused(
+    change: dict[str, np.ndarray], commands: list[Example]
+) -> None:
+    memory = Memory()
+    memory.left = 1
+    with pytest.raises(KeyboardInterrupt):
+        induce(commands, InductionConfig(), checkpoint=memory)
+    assert memory.state
+    memory.state = memory.state._replace(**change)
+    with pytest.raises(InputError, match="does not hold rules of this run"):
+        induce(commands, InductionConfig(), checkpoint=memory)
 
 
 def test_progress_that_raises_stops_the_search(commands: list[Example]) -> None:
