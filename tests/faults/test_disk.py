@@ -170,3 +170,16 @@ def test_output_that_nobody_can_write() -> None:
             [sys.executable, "-m", "csl", "data", "list"], stdout=full, stderr=subprocess.PIPE, text=True, check=False
         )
     assert (done.returncode, done.stderr) == (1, f"error: cannot go on: {ROOM}\n")
+
+
+def test_no_place_for_compiled_code(tmp_path: Path) -> None:
+    """As where the package and the home folder are read-only."""
+    nowhere = "import csl.cli, numba.core.caching as c; c.CacheImpl._locator_classes = []; csl.cli.main()"
+    (tmp_path / "grammar.txt").write_text("a ### A\n", "utf-8")
+    done = subprocess.run(
+        [sys.executable, "-c", nowhere, "parse", str(tmp_path), "a"], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (
+        2, "error: compiled code (NUMBA_CACHE_DIR): cannot be kept beside the package or at home; "
+        "name a folder in NUMBA_CACHE_DIR\n",
+    )  # fmt: skip

@@ -5,6 +5,7 @@ Nothing heavy is imported here; commands import what they run when they run.
 
 import io
 import sys
+import traceback
 import warnings
 from typing import Annotated, NoReturn, TextIO
 
@@ -34,7 +35,9 @@ from csl.cli import (
     train,
 )
 from csl.cli.console import is_interrupt, new_console
-from csl.errors import FAILURES, REMEDIES, CslError, LimitWarning, from_system
+from csl.errors import FAILURES, REMEDIES, CslError, InputError, LimitWarning, from_system
+
+COMPILED = "compiled code (NUMBA_CACHE_DIR)"
 
 app = typer.Typer(
     name="csl",
@@ -73,6 +76,11 @@ app.add_typer(grammar.app, name="grammar")
 app.add_typer(nqg.app, name="nqg")
 
 
+def _is_of_numba(error: OSError) -> bool:
+    """Tell whether an error is of writing compiled code; it does not name its file."""
+    return any("numba" in frame.filename for frame in traceback.extract_tb(error.__traceback__)[-8:])
+
+
 def _fail(error: CslError) -> NoReturn:
     new_console(stderr=True).print(Text.assemble(("error:", "bold red"), f" {error}"))
     sys.exit(error.exit_code)
@@ -104,7 +112,11 @@ def main() -> None:
     except OSError as error:  # wherever it came up: a disk that is full, too many open files
         if error.errno not in FAILURES | REMEDIES:
             raise
-        _fail(from_system(error, "cannot go on", error.filename))
+        _fail(from_system(error, "cannot go on", error.filename or (COMPILED if _is_of_numba(error) else None)))
+    except RuntimeError as error:
+        if "no locator available" not in str(error):
+            raise
+        _fail(InputError("cannot be kept beside the package or at home; name a folder in NUMBA_CACHE_DIR", COMPILED))
     except SystemError as error:
         if not is_interrupt(error):
             raise
