@@ -85,6 +85,8 @@ def test_the_order_of_examples_and_their_copies_do_not_matter() -> None:
 def test_nothing_to_learn_from_is_refused() -> None:
     with pytest.raises(InputError, match="no examples"):
         induce([], NqgInductionConfig())
+    with pytest.raises(InputError, match="example 2 has an empty side"):
+        induce([Example.of("a", "A"), Example.of("", "A")], NqgInductionConfig())
 
 
 @pytest.mark.parametrize(

@@ -52,6 +52,9 @@ def induce(
     """Induce a grammar that derives every example."""
     if not examples:
         raise InputError("no examples to induce a grammar from")
+    for k, example in enumerate(examples, start=1):
+        if not example.source or not example.target:
+            raise InputError(f"example {k} has an empty side")
     ordered = sorted(set(examples), key=lambda e: (len(e.source), e.source, e.target))
     vocabulary = Vocabulary()
     values, offsets = vocabulary.encode_tokens(side for e in ordered for side in (e.source, e.target))
