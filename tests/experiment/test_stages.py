@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from csl.data import read_examples
+from csl.data import Example, read_examples
 from csl.errors import InputError
 from csl.experiment.fitting import fit_into, load_model, training_file
 from csl.experiment.pipeline import Pipeline, wanted_stages
@@ -159,6 +159,20 @@ def test_another_temperature_samples_anew_and_does_nothing_else(lab: Lab) -> Non
     assert about(other)["settings"] == {"sampling.temperature": 3.0}
     assert (first / "model.npz").samefile(other / "model.npz")
     assert (first / "samples.tsv").read_bytes() != (other / "samples.tsv").read_bytes()
+
+
+def test_synthetic_pairs_can_be_of_geca(lab: Lab) -> None:
+    lab.run()
+    run = lab.run(options={"sampling.method": "geca", "sampling.window": 1, "sampling.unique": True}, until="report")
+    assert lab.cached == {"data", "induce", "fit", "evaluate"}
+    made = list(read_examples(run / "samples.tsv"))
+    assert Example.of("jump twice", "JUMP JUMP") in made
+    assert not {*made} & {*read_examples(lab.folder / "train.tsv")}
+    card = json.loads((run / "samples.card.json").read_text("utf-8"))
+    assert card["geca"] == {"window": 1, "context": None, "unique": True, "seed": 0}
+    lab.write("train", {"walk": "WALK", "run twice": "RUN RUN"})
+    lab.run(options={"sampling.method": "geca"}, until="sample")
+    assert lab.verdicts()["sample"].startswith("0 pairs, 0 distinct, 0 not in training")
 
 
 def test_seeds_share_data_and_grammar(lab: Lab) -> None:

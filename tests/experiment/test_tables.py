@@ -73,6 +73,17 @@ def test_main_has_the_paper_the_cited_systems_and_ours(run: Writer, tmp_path: Pa
     assert not any("splits" in note or "left out" in note for note in table.notes)
 
 
+def test_runs_with_pairs_of_geca_are_a_row_of_their_own(run: Writer, tmp_path: Path) -> None:
+    run("scan/jump", csl=100, t5=98, augmented=99)
+    run("scan/jump", csl=100, t5=98, augmented=97, settings={"sampling.method": "geca"})
+    run("scan/length", t5=10, augmented=11, settings={"sampling.method": "geca"})
+    table = made("main", tmp_path)
+    assert shown(table, OURS, "T5+GECA") == {"SCAN Jump": "97.0", "SCAN Len.": "11.0"}
+    assert shown(table, OURS, "T5+CSL-Aug.") == {"SCAN Jump": "99.0"}
+    assert shown(table, PAPER, "T5+GECA")["SCAN Jump"] == "99.7"
+    assert not any("left out" in note for note in table.notes)
+
+
 def test_seeds_have_a_mean_and_the_deviation_of_a_sample(run: Writer, tmp_path: Path) -> None:
     for seed, right in enumerate((70, 72, 77)):
         run("geoquery/length", seed, csl=right)

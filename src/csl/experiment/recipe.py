@@ -9,11 +9,12 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 import csl
+from csl.baselines.geca import GecaConfig
 from csl.data.options import changed, read_toml
 from csl.errors import InputError, nearest
 from csl.induction.config import InductionConfig
@@ -58,14 +59,23 @@ class FitOptions(FitConfig):
 
 
 class SampleOptions(SampleConfig):
-    """The options of sampling, and how many pairs."""
+    """The options of sampling, how many pairs, and whether they are from the grammar or made by GECA."""
 
     number: Annotated[int, Field(ge=1, description="pairs to draw")] = 100_000
+    method: Annotated[
+        Literal["grammar", "geca"], Field(description="grammar, or geca, of which only unique and window are options")
+    ] = "grammar"
+    window: Annotated[int, Field(ge=1, le=100, description="tokens of a span that GECA swaps, at most")] = 4
 
     @property
     def config(self) -> SampleConfig:
         """Those of sampling alone."""
-        return SampleConfig(**self.model_dump(exclude={"number"}))
+        return SampleConfig(**self.model_dump(exclude={"number", "method", "window"}))
+
+    @property
+    def geca(self) -> GecaConfig:
+        """Those of GECA."""
+        return GecaConfig(window=self.window, unique=self.unique)
 
 
 TABLES: dict[str, type[BaseModel]] = {

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from csl import __version__
+from csl.baselines.geca import Geca, GecaConfig
 from csl.data import Example, read_examples
 from csl.data.files import hash_file, link, read_inputs, read_json, write_text
 from csl.data.options import changed
@@ -24,6 +25,7 @@ from csl.errors import InputError
 from csl.experiment.cache import Done, Figures, hash_folder, hash_of
 from csl.experiment.fitting import fit_into, load_model, read_run
 from csl.experiment.fitting import result_of as fit_result
+from csl.experiment.geca import write_swaps
 from csl.experiment.recipe import DEV, Recipe
 from csl.experiment.run import induce_into
 from csl.experiment.run import result_of as induction_result
@@ -99,7 +101,8 @@ class Stages:
                 inputs = hash_file(Path(unlabelled)) if unlabelled not in ("", DEV) else unlabelled
                 return [self._fit_config.model_dump(), inputs, recipe.fit.ratio if inputs else None]
             case "sample":
-                return [self._sample_config.model_dump(), recipe.sampling.number]
+                config = self._geca_config if recipe.sampling.method == "geca" else self._sample_config
+                return [config.model_dump(), recipe.sampling.number]
             case "plain" | "augmented":
                 return self._train_config(stage).model_dump()
             case "report":
@@ -131,6 +134,10 @@ class Stages:
     @property
     def _sample_config(self) -> SampleConfig:
         return changed(self._recipe.sampling.config, {"seed": self._seed})
+
+    @property
+    def _geca_config(self) -> GecaConfig:
+        return changed(self._recipe.sampling.geca, {"seed": self._seed})
 
     def _train_config(self, stage: str) -> TrainConfig:
         share = {} if stage == "augmented" else {"synthetic": 0}
@@ -234,15 +241,19 @@ class Stages:
         return [tuple(line.split()) for line in inputs]
 
     def _sample(self, folder: Path) -> Figures:
-        number, train = self._recipe.sampling.number, self._examples("train")
-        model = load_model(self.done["fit"].folder)
-        sampler = Sampler(model.grammar, self._sample_config, model=model, output_cfg=model.output_cfg, train=train)
-        write_samples(
-            folder / "samples.tsv", sampler, number, engine=self._engine,
-            about={"licence": self._card["licence"] or None},
-            progress=lambda n: self._progress(f"sampling: {n:,} of {number:,} pairs"),
-        )  # fmt: skip
-        made, known = list(read_examples(folder / "samples.tsv")), set(train)
+        number, train, path = self._recipe.sampling.number, self._examples("train"), folder / "samples.tsv"
+        about: dict[str, object] = {"licence": self._card["licence"] or None}
+
+        def show(n: int) -> None:
+            self._progress(f"sampling: {n:,} of {number:,} pairs")
+
+        if self._recipe.sampling.method == "geca":
+            write_swaps(path, Geca(train, self._geca_config, self._progress), number, about=about, progress=show)
+        else:
+            model = load_model(self.done["fit"].folder)
+            sampler = Sampler(model.grammar, self._sample_config, model=model, output_cfg=model.output_cfg, train=train)
+            write_samples(path, sampler, number, engine=self._engine, about=about, progress=show)
+        made, known = _read_samples(path), set(train)
         return {"pairs": len(made), "distinct": len(set(made)), "new": sum(pair not in known for pair in made)}
 
     # sequence-to-sequence models
@@ -251,7 +262,7 @@ class Stages:
         return self._train("plain", folder, [])
 
     def _augmented(self, folder: Path) -> Figures:
-        return self._train("augmented", folder, list(read_examples(self.done["sample"].folder / "samples.tsv")))
+        return self._train("augmented", folder, _read_samples(self.done["sample"].folder / "samples.tsv"))
 
     def _train(self, stage: str, folder: Path, synthetic: Sequence[Example]) -> Figures:
         from csl.seq2seq.train import Progress, train  # noqa: PLC0415 — torch only where it is needed
@@ -321,6 +332,11 @@ class Stages:
 
     def _prefixed(self, stage: str) -> Say:
         return lambda line: self._say(f"{stage}: {line}")
+
+
+def _read_samples(path: Path) -> list[Example]:
+    """Read samples; GECA may have none."""
+    return list(read_examples(path)) if path.stat().st_size else []
 
 
 def _read_task(files: Mapping[str, Path]) -> Task:

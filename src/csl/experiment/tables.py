@@ -17,12 +17,14 @@ from csl.experiment.paper import Column, PaperTable, paper
 from csl.experiment.records import Counts, Run
 
 Value = Callable[[Run], float | None]
+GECA = "sampling.method"  # set to geca: the augmented model of a run is T5+GECA
 COUNTED = "± is the standard deviation over seeds, (n) the number of runs where there are several."
 
 
 def main(runs: Sequence[Run]) -> Table:
     """Accuracy by system and split, with the systems that the paper cites."""
-    draft = Draft(runs, "main")
+    draft = Draft(runs, "main", GECA)
+    ways = {way: [run for run in draft.runs if (run.settings.get(GECA) == "geca") is way] for way in (False, True)}
     breakdown, parsers = paper().tables["breakdown"], paper().tables["parsers"]
     others = {
         "CSL": {split: row["all CSL"] for split, row in breakdown.rows.items()},
@@ -32,9 +34,10 @@ def main(runs: Sequence[Run]) -> Table:
     columns = draft.columns()
     for name, figures in (draft.paper.rows | others).items():
         draft.add((name,), [_figure(figures, str(column)) for column in columns])
-        if system := paper().systems.get(name):
+        if system := (paper().systems | {"T5+GECA": "augmented"}).get(name):
             values = (accuracy(system, column.category) for column in columns)
-            draft.add((name,), map(draft.mean, columns, values, repeat(name)), OURS)
+            chosen = ways[name == "T5+GECA"]
+            draft.add((name,), map(draft.mean, columns, values, repeat(name), repeat(chosen)), OURS)
     return draft.table(
         "Accuracy", ("System",), [(column.set, column.name) for column in columns],
         f"CSL and the ensemble: {breakdown.source}; BERT + SpanLabel, on the grammar of CSL: {parsers.source}.",
