@@ -75,7 +75,7 @@ def check_model(folder: Path, model: Any) -> None:
 FILES = ("codec.json", "config.json", "tokenizer.json", "tokenizer_config.json", "model.safetensors")
 READERS = [
     Reader("checkpoint of training", checkpoint_files, ("c.safetensors",), load_checkpoint, check_checkpoint),
-    Reader("model of training", model_files, FILES, load_model, check_model, weight=0.1),
+    Reader("model of training", model_files, FILES, load_model, check_model, weight=0.01),
 ]
 if not find_spec("torch"):
     READERS = []  # without the extra seq2seq there are no such files

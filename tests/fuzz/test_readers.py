@@ -1,7 +1,7 @@
 """Damaged files: every reader returns what is right or refuses in one line that names the file.
 
-`CSL_FUZZ=1000 pytest tests/fuzz` tries so many files of each fast reader; slow ones get a share. For more there is
-`long_run`.
+`CSL_FUZZ=1000 pytest tests/fuzz` tries so many files of each fast reader; slow ones get a share, none if that is less
+than half a file. For more there is `long_run`.
 """
 
 import os
@@ -51,7 +51,7 @@ def write(folder: Path, files: dict[str, bytes]) -> None:
             path.write_bytes(content)
 
 
-@pytest.mark.parametrize("reader", READERS, ids=lambda reader: reader.name)
+@pytest.mark.parametrize("reader", [r for r in READERS if round(r.weight * TRIES)], ids=lambda reader: reader.name)
 def test_damaged_files_are_read_right_or_refused_in_one_line(reader: Reader, tmp_path: Path) -> None:
     files = dict(reader.files())
     folder = tmp_path / "x"
@@ -60,7 +60,7 @@ def test_damaged_files_are_read_right_or_refused_in_one_line(reader: Reader, tmp
         assert try_reader(reader, folder) == "read", "the example itself must be right"
 
     @settings(
-        max_examples=max(2, round(TRIES * reader.weight)),
+        max_examples=round(reader.weight * TRIES),
         deadline=None,
         database=None,
         suppress_health_check=list(HealthCheck),
@@ -95,10 +95,10 @@ def test_missing_files_and_folders_in_their_place_are_refused_or_not_needed(read
 
 
 @given(st.binary(max_size=200))
-@settings(max_examples=TRIES, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=TRIES // 2, deadline=None, suppress_health_check=list(HealthCheck))
 def test_random_bytes_are_refused_or_read(tmp_path: Path, content: bytes) -> None:
     for reader in READERS:
-        if len(reader.names) == 1:
+        if len(reader.names) == 1 and reader.weight == 1:
             write(tmp_path, {reader.names[0]: content})
             try_reader(reader, tmp_path)
             (tmp_path / reader.names[0]).unlink()
