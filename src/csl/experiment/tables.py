@@ -17,14 +17,16 @@ from csl.experiment.paper import Column, PaperTable, paper
 from csl.experiment.records import Counts, Run
 
 Value = Callable[[Run], float | None]
-GECA = "sampling.method"  # set to geca: the augmented model of a run is T5+GECA
+GECA = "sampling.method"  # if it is geca, the augmented model of a run is T5+GECA
 COUNTED = "± is the standard deviation over seeds, (n) the number of runs where there are several."
 
 
 def main(runs: Sequence[Run]) -> Table:
     """Accuracy by system and split, with the systems that the paper cites."""
     draft = Draft(runs, "main", GECA)
-    ways = {way: [run for run in draft.runs if (run.settings.get(GECA) == "geca") is way] for way in (False, True)}
+    geca = [run for run in draft.runs if _by_geca(run)]
+    usual = [run for run in draft.runs if run not in geca]
+    every = usual + [run for run in geca if run.recipe not in {other.recipe for other in usual}]
     breakdown, parsers = paper().tables["breakdown"], paper().tables["parsers"]
     others = {
         "CSL": {split: row["all CSL"] for split, row in breakdown.rows.items()},
@@ -36,7 +38,7 @@ def main(runs: Sequence[Run]) -> Table:
         draft.add((name,), [_figure(figures, str(column)) for column in columns])
         if system := (paper().systems | {"T5+GECA": "augmented"}).get(name):
             values = (accuracy(system, column.category) for column in columns)
-            chosen = ways[name == "T5+GECA"]
+            chosen = {"T5+GECA": geca, "T5+CSL-Aug.": usual}.get(name, every)
             draft.add((name,), map(draft.mean, columns, values, repeat(name), repeat(chosen)), OURS)
     return draft.table(
         "Accuracy", ("System",), [(column.set, column.name) for column in columns],
@@ -281,6 +283,12 @@ def _number(label: str) -> tuple[float, str]:
     """Give the number that a label starts with, to sort by; words come last."""
     first = label.split(maxsplit=1)[0].replace(",", "")
     return float(first) if first[0].isdigit() else inf, label
+
+
+def _by_geca(run: Run) -> bool:
+    """Tell whether the synthetic pairs of a run are made by GECA: its settings say so, or its recipe."""
+    trained = "augmented" in run.evaluated.systems
+    return run.settings.get(GECA) == "geca" or (trained and run.options.sampling.method == "geca")
 
 
 def _trained(runs: Sequence[Run]) -> list[Run]:
