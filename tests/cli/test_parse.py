@@ -120,3 +120,50 @@ def test_missing_or_other_models_are_refused_in_one_line(run: Path, tmp_path: Pa
     done = command("parse", folder, "jump")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == f"error: {folder / 'model.npz'}: damaged file; fit again with --no-resume\n"
+
+
+@pytest.fixture(scope="module")
+def ambiguous(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run whose grammar derives long inputs in very many ways."""
+    folder = tmp_path_factory.mktemp("ambiguous")
+    rules = ["a ### A", "b ### B", *(f"NT_1 NT_2 ### NT_1 x{i} NT_2" for i in range(50))]
+    (folder / "grammar.txt").write_text("\n".join(rules) + "\n")
+    write_examples(folder / "train.tsv", [Example.of("a", "A"), Example.of("a b", "A x1 B")])
+    assert csl("fit", folder, "--train", folder / "train.tsv", "--set", "optimizer=em").exit_code == 0
+    return folder
+
+
+def test_inputs_that_take_too_much_memory_are_told_apart_from_those_not_covered(ambiguous: Path) -> None:
+    long = " ".join("a" * 60)
+    one = csl("parse", ambiguous, long, "--max-memory", "2M")
+    assert (one.exit_code, one.stdout) == (1, "")
+    assert one.stderr == f"given up: {long} (too many derivations for the memory limit)\n"
+    (ambiguous / "inputs.txt").write_text(f"a b\n{long}\na ?\n")
+    for k in (1, 2):
+        result = csl("parse", ambiguous, ambiguous / "inputs.txt", "--max-memory", "2M", "-k", k)
+        assert [line.split("\t")[0] for line in result.stdout.splitlines()] == ["a b", long, "a ?"]
+        assert result.stdout.splitlines()[0].startswith("a b\tA x1 B")
+        assert result.stderr.splitlines() == [
+            "1 of 3 inputs not covered",
+            "1 of 3 inputs given up: 1 too many derivations for the memory limit",
+        ]
+    write_examples(ambiguous / "test.tsv", [Example.of("a b", "A x1 B"), Example.of(long, "A"), Example.of("?", "A")])
+    evaluated = csl("evaluate", ambiguous, ambiguous / "test.tsv", "--max-memory", "2M")
+    assert "1 of 3 inputs given up: 1 too many derivations" in evaluated.stdout
+    assert "33.3%" in evaluated.stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--max-memory", "lots"], "'lots' is not an amount of memory; write it as 512M or 2G"),
+        (["--max-memory", "1K"], "a memory limit of 1K is too small"),
+        (["--timeout", "0"], "a timeout of 0 seconds leaves no time"),
+    ],
+)
+def test_limits_that_make_no_sense_are_refused(run: Path, options: list[str], message: str) -> None:
+    assert message in refused("parse", run, "jump", *options)
+
+
+def test_enough_time_changes_nothing(run: Path) -> None:
+    assert csl("parse", run, "jump and run", "--timeout", "600").stdout == "JUMP RUN\n"
