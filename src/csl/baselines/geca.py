@@ -23,7 +23,7 @@ from csl.kernels.geca import collect, draw_swaps, interchangeable, locate, mark_
 from csl.kernels.hashing import build_table
 from csl.kernels.sample import keep_new, missing
 
-MOST_PAIRS = 5 * 10**9  # of fragments in one environment; half an hour
+MOST_PAIRS = 5 * 10**9  # of fragments in one environment; some minutes
 CHUNK = 4096  # swaps made together
 PATIENCE = 25  # chunks after which is looked at how many new pairs they brought
 SCARCE = 0.001  # if they add less than this share to what was found, or nothing, there are no more

@@ -18,7 +18,7 @@ Sequences are stored end to end: sequence s is `values[begin[s]:begin[s + 1]]`.
 import numpy as np
 from numba import njit
 
-from csl.kernels.hashing import BASE, find_slot, mix
+from csl.kernels.hashing import BASE, find_slot, mix, sequence_hash
 from csl.kernels.room import with_room
 
 SEPARATOR = 1  # the token between input and output
@@ -333,8 +333,5 @@ def sequence_keys(values, begin):
     """Hash sequences to keys ≥ 1."""
     keys = np.empty(len(begin) - 1, np.uint64)
     for s in range(len(keys)):
-        h = np.uint64(0)
-        for p in range(begin[s], begin[s + 1]):
-            h = h * BASE + mix(np.int64(values[p]))
-        keys[s] = max(mix(np.int64(h)), np.uint64(1))
+        keys[s] = max(mix(np.int64(sequence_hash(values, begin[s], begin[s + 1]))), np.uint64(1))
     return keys
