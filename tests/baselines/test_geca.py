@@ -91,7 +91,7 @@ SIDES = st.lists(st.sampled_from("abcAB"), min_size=1, max_size=5).map(tuple)
 SETS = st.lists(st.builds(Example, SIDES, SIDES), min_size=1, max_size=8)
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=200)
 @given(SETS, st.integers(1, 3), st.none() | st.integers(1, 3))
 def test_twin_agrees(train: list[Example], window: int, context: int | None) -> None:
     assert made(train, window=window, context=context) == twin(train, window, context)
