@@ -3,10 +3,15 @@
     python benchmarks/scaling.py [--data DIR] [--size 100000]
 
 The set is the large one of benchmarks/induction.py. Each row runs in a process of its own, after a smaller induction
-that loads compiled code, in the workers too. `broadcast` is what the driver puts where workers take it, once for each
-machine: in all, and in a step (median and largest). The last row is the one before with a worker killed (SIGKILL) at
-work in a step half way; what that costs is the time of this step against the same one before. All rows must find the
-same grammar.
+that loads compiled code, in the workers too. All rows must find the same grammar.
+
+`CPU` is processor time of the driver, and `spread` what of it went into work that is spread (threads: doing it, Ray:
+sending it and taking in the results). Unlike wall time it does not depend on what else the machine does. From the first
+row, N threads can be at most CPU / (CPU - spread + spread / N) times as fast.
+
+`broadcast` is what the driver puts where workers take it, once for each machine: in all, and in a step (median and
+largest). The last row is the one before with a worker killed (SIGKILL) at work in a step half way; what that costs is
+the time of this step against the same one before.
 """
 
 import argparse
@@ -20,8 +25,9 @@ import sys
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
-from csl.engine.engine import Engine
+from csl.engine.engine import Engine, are_few
 from csl.engine.threads import Threads
 from csl.induction.config import PRESETS
 from csl.induction.induce import Step, induce
@@ -50,6 +56,22 @@ def kill_one() -> None:
     os.kill(found[0], signal.SIGKILL)
 
 
+def spread_time(engine: Engine) -> list[float]:
+    """Let a list hear of the CPU time of each call that is large enough to be spread."""
+    times: list[float] = []
+    inner = engine.chunks
+
+    def chunks(function: Any, items: Any, *state: Any, parts: int = 0, least: int | None = None) -> list[Any]:
+        start = time.process_time()
+        found = inner(function, items, *state, parts=parts, least=least)
+        if parts or not are_few(items, least):
+            times.append(time.process_time() - start)
+        return found
+
+    engine.chunks = chunks  # type: ignore[method-assign]
+    return times
+
+
 def measure(size: int, data: Path, name: str, number: int, kill_in: int) -> dict[str, object]:
     """Induce; with `kill_in`, a worker is killed in the step of this number, counted over all partitions."""
     task = load(f"large/{size}", data)
@@ -74,11 +96,13 @@ def measure(size: int, data: Path, name: str, number: int, kill_in: int) -> dict
         if len(seconds) + 1 == kill_in:
             threading.Thread(target=kill_one).start()
 
-    start, first = last, before
+    spread = spread_time(engine)
+    start, first, cpu = last, before, time.process_time()
     induced = induce(task.train, PRESETS["smcalflow"], **options, progress=note)
     text = "\n".join(map(str, induced.grammar))
     return {
-        "seconds": time.perf_counter() - start, "steps": seconds, "sent": engine.sent - first, "sent_steps": sent,
+        "seconds": time.perf_counter() - start, "steps": seconds,
+        "cpu": time.process_time() - cpu, "spread": sum(spread), "sent": engine.sent - first, "sent_steps": sent,
         "grammar": hashlib.sha256(text.encode()).hexdigest(),
     }  # fmt: skip
 
@@ -86,7 +110,8 @@ def measure(size: int, data: Path, name: str, number: int, kill_in: int) -> dict
 def show(name: str, found: dict, base: dict) -> None:
     total, steps = found["sent"] / 1e6, [sent / 1e6 for sent in found["sent_steps"]]
     broadcast = f"{total:9.1f} {statistics.median(steps):9.2f} {max(steps):9.1f}" if total else ""
-    print(f"{name:28} {found['seconds']:8.1f} {base['seconds'] / found['seconds']:7.2f}x  {broadcast}", flush=True)
+    wall = f"{found['seconds']:8.1f} {base['seconds'] / found['seconds']:7.2f}x"
+    print(f"{name:28} {wall} {found['cpu']:8.1f} {found['spread']:8.1f}  {broadcast}", flush=True)
     assert found["grammar"] == base["grammar"], "another grammar"
 
 
@@ -105,7 +130,8 @@ def main() -> None:
         print(f"left out: no data in {arguments.data}")
         return
     print(f"load before: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
-    print(f"{arguments.size:,} pairs{'':14} {'wall s':>8} {'faster':>8}  broadcast MB: all, step, largest step")
+    columns = f"{'wall s':>8} {'faster':>8} {'CPU s':>8} {'spread':>8}  broadcast MB: all, step, largest step"
+    print(f"{f'{arguments.size:,} pairs':28} {columns}")
     results = []
     for name, number, kill in ROWS:
         at = len(results[-1]["steps"]) // 2 if kill else 0
