@@ -7,7 +7,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from csl.data import Example
-from csl.data.score import Score, groups, same, score
+from csl.data.score import Score, groups, percent, same, score
 
 SIGNS = "(){}[]<>~\\^|.,;:!?=+-*/'\"$&%#@→"
 words = st.text("abcXYZ_019éß½", min_size=1, max_size=4)
@@ -145,3 +145,8 @@ def test_a_column_with_one_value_or_with_very_many_is_no_category() -> None:
     assert list(groups([of_length(1, category="x"), of_length(2, category="x")])) == ["1–5 tokens"]
     assert list(groups([of_length(1, category=str(i)) for i in range(41)])) == ["1–5 tokens"]
     assert len(groups([of_length(1, category=str(i)) for i in range(40)])) == 40
+
+
+def test_only_all_are_a_hundred_percent() -> None:
+    assert [percent(part, 10_000) for part in (0, 5_636, 9_999, 10_000)] == ["0.0%", "56.4%", "99.9%", "100.0%"]
+    assert percent(0, 0) == "–"

@@ -61,3 +61,9 @@ def groups(examples: Sequence[Example]) -> Mapping[str, list[int]]:
     else:
         order = sorted(set(names))
     return {name: [i for i, n in enumerate(names) if n == name] for name in order}
+
+
+def percent(part: int, whole: int) -> str:
+    """Write a share in percent; 100.0% means all of them."""
+    text = f"{part / whole:.1%}" if whole else "–"
+    return "99.9%" if text == "100.0%" and part < whole else text

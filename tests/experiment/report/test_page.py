@@ -5,7 +5,7 @@ from html.parser import HTMLParser
 
 from csl.experiment.report.chart import line_chart, ticks
 from csl.experiment.report.drawing import draw
-from csl.experiment.report.page import REMEDIES, SECTIONS, differences, number, parts, render, share
+from csl.experiment.report.page import REMEDIES, SECTIONS, differences, number, parts, render
 from csl.experiment.report.schema import Report
 
 VOID = {"meta", "input", "img", "br"}
@@ -114,7 +114,6 @@ def test_charts_leave_out_what_is_not_finite() -> None:
 
 def test_numbers_are_short() -> None:
     assert [number(x) for x in (3, 12345.6, -2.34567, 0.5)] == ["3", "12,346", "−2.346", "0.5"]
-    assert [share(part, 10_000) for part in (0, 9_999, 10_000)] == ["0.0%", "99.9%", "100.0%"]
 
 
 def test_parts_of_an_input() -> None:

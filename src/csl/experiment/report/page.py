@@ -20,6 +20,7 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from csl.data.files import write_text
+from csl.data.score import percent
 from csl.engine.engine import Engine
 from csl.engine.threads import ONE_THREAD
 from csl.experiment.report.chart import Chart, Point, line_chart
@@ -76,7 +77,7 @@ def render(data: Report) -> str:
     trees = _mixed(data["trees"])
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     environment.filters |= {
-        "count": count, "number": number, "share": share,
+        "count": count, "number": number, "share": percent,
         "draw": draw_tree, "differences": differences, "parts": parts,
     }  # fmt: skip
     js = _asset("report.js")
@@ -110,11 +111,6 @@ def count(value: float) -> str:
 def number(value: float) -> str:
     """Write a figure: large ones whole, small ones with the digits that tell."""
     return count(value) if abs(value) >= 1000 else f"{value:.4g}".replace("-", "−")
-
-
-def share(part: int, whole: int) -> str:
-    """Write a part of a whole in percent, rounded down, so that 100% means all."""
-    return f"{1000 * part // whole / 10:.1f}%" if whole else "–"
 
 
 def differences(other: str, text: str) -> Iterator[tuple[bool, str]]:

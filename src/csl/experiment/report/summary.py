@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from csl.data.files import read_lines
+from csl.data.score import percent
 from csl.experiment.arrays import load_arrays
 from csl.experiment.fitting import REMEDY
 from csl.experiment.report.curves import FOLDERS
@@ -73,8 +74,8 @@ def fact(label: str, value: int, note: str) -> Fact:
 
 
 def share(label: str, part: int, whole: int, note: str) -> Fact:
-    """Give a share, rounded down to a tenth of a percent, so that 100 % means all."""
-    return Fact(label=label, value=f"{1000 * part // max(1, whole) / 10:.1f} %", note=note)
+    """Give a share."""
+    return Fact(label=label, value=percent(part, whole), note=note)
 
 
 def options(material: Material) -> dict[str, Any]:
