@@ -117,7 +117,7 @@ def _line(totals: Totals) -> str:
 
 def _verdict(readings: list[tuple[float, float]]) -> str:
     """Say how memory grew over the second half."""
-    late = readings[len(readings) // 2 :]
+    late = [reading for reading in readings if reading[0] >= readings[-1][0] / 2]
     if len(late) < 3:
         return "too few readings for a slope; give it more minutes"
     x, y = np.array(late).T
