@@ -219,6 +219,12 @@ def cut(path: Path) -> None:
     path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
 
 
+def turn_a_bit(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[-7] ^= 1
+    path.write_bytes(content)
+
+
 def without_swaps(path: Path) -> None:
     about = json.loads(path.read_text("utf-8"))
     path.write_text(json.dumps({"config": about["config"]}), "utf-8")
@@ -235,8 +241,9 @@ DAMAGES: dict[str, tuple[str, Callable[[Path], object], str]] = {
     "no swaps": ("codec.json", without_swaps, "codec.json: damaged file; train"),
     "other options": ("codec.json", with_an_unknown_option, "codec.json: damaged file; train"),
     "no codec": ("codec.json", Path.unlink, "holds no model that `csl train` wrote"),
-    "weights cut": ("model.safetensors", cut, "no seq2seq model could be loaded"),
-    "no weights": ("model.safetensors", Path.unlink, "no seq2seq model could be loaded"),
+    "weights cut": ("model.safetensors", cut, "model.safetensors: damaged file; train the model again"),
+    "a bit of the weights": ("model.safetensors", turn_a_bit, "model.safetensors: damaged file; train the model again"),
+    "no weights": ("model.safetensors", Path.unlink, "model.safetensors: cannot be read: No such file"),
     "tokenizer cut": ("tokenizer.json", cut, "no tokenizer found"),
 }
 

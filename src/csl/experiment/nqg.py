@@ -19,7 +19,7 @@ from csl import __version__
 from csl.baselines.nqg.config import NqgFitConfig, NqgInductionConfig
 from csl.baselines.nqg.induction import Addition, induce
 from csl.data import Example
-from csl.data.files import read_json, replacing, write_json, write_text
+from csl.data.files import hash_file, read_json, replacing, write_json, write_text
 from csl.data.lock import alone
 from csl.errors import InputError
 from csl.experiment.fitting import read_run
@@ -92,7 +92,8 @@ def save_model(folder: Path, model: "NqgModel") -> None:
         weights = {name: value.detach().cpu().clone() for name, value in model.state_dict().items()}
         with replacing(place / WEIGHTS) as file:
             file.write(save(weights))
-        write_json(place / ABOUT, {"grammar": _grammar_mark(model.grammar), "fit": model.config.model_dump()})
+        mark, weights_mark = _grammar_mark(model.grammar), hash_file(place / WEIGHTS)
+        write_json(place / ABOUT, {"grammar": mark, "fit": model.config.model_dump(), "sha256": weights_mark})
 
 
 def load_model(folder: Path, device: str = "cpu") -> "NqgModel":
@@ -108,11 +109,13 @@ def load_model(folder: Path, device: str = "cpu") -> "NqgModel":
         raise InputError("no model of NQG in this folder; fit one with `csl nqg fit`", folder)
     try:
         about = read_json(place / ABOUT)
-        config, mark = NqgFitConfig.model_validate(about["fit"]), about["grammar"]
+        config, mark, weights_mark = NqgFitConfig.model_validate(about["fit"]), about["grammar"], about["sha256"]
     except (ValueError, KeyError, TypeError) as error:
         raise InputError("damaged file; fit again", place / ABOUT) from error
     if mark != _grammar_mark(grammar):
         raise InputError("fitted to another grammar than this folder's grammar.txt; fit again", place)
+    if hash_file(place / WEIGHTS) != weights_mark:
+        raise InputError("damaged file; fit again", place / WEIGHTS)
     model = NqgModel(grammar, Encoder.load(place, new_weights=True), config, output_cfg)
     try:
         model.load_state_dict(load_file(place / WEIGHTS))

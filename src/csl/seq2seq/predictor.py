@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from csl.data.files import read_json, write_json
+from csl.data.files import hash_file, read_json, write_json
 from csl.errors import CslError, InputError
 from csl.seq2seq.batches import lengths_of, padded
 from csl.seq2seq.codec import Codec, load_tokenizer
@@ -48,10 +48,14 @@ class Seq2Seq:
             about = read_json(path)
             config = TrainConfig.model_validate(about["config"])
             swaps = {str(old): str(new) for old, new in about["swaps"].items()}
+            weights = {folder / Path(name).name: digest for name, digest in about["sha256"].items()}
             if any(len(character) != 1 for pair in swaps.items() for character in pair):
                 raise ValueError("a swap is of two characters")
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise InputError("damaged file; train the model again", path) from error
+        for weight, digest in weights.items():
+            if hash_file(weight) != digest:
+                raise InputError("damaged file; train the model again", weight)
         codec = Codec.of(config, load_tokenizer(folder), swaps)
         place = choose_device(device)
         return cls(load_network(folder).to(place), codec, config, place)
@@ -60,7 +64,8 @@ class Seq2Seq:
         """Write a folder that Hugging Face's classes load too."""
         save_network(self.network, folder)
         self.codec.tokenizer.save_pretrained(folder)
-        write_json(folder / CODEC, {"config": self.config.model_dump(), "swaps": self.codec.swaps})
+        weights = {path.name: hash_file(path) for path in sorted(folder.glob("*.safetensors"))}
+        write_json(folder / CODEC, {"config": self.config.model_dump(), "swaps": self.codec.swaps, "sha256": weights})
 
     def predict(
         self,
