@@ -34,7 +34,7 @@ from csl.cli import (
     table,
     train,
 )
-from csl.cli.console import is_interrupt, new_console
+from csl.cli.console import hear_interrupts, is_interrupt, new_console
 from csl.errors import FAILURES, REMEDIES, CslError, InputError, LimitWarning, from_system
 
 COMPILED = "compiled code (NUMBA_CACHE_DIR)"
@@ -105,6 +105,7 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # any data can be shown, whatever the terminal can
     warnings.showwarning = _show_warning
+    hear_interrupts()
     try:
         app()
     except CslError as error:

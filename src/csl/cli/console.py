@@ -1,5 +1,10 @@
 """Where commands and people meet: a console that prints any data as it is, progress, and Ctrl-C."""
 
+import os
+import signal
+import threading
+from types import FrameType
+
 import typer
 from rich.console import Console
 from rich.live import Live
@@ -12,6 +17,20 @@ def new_console(*, stderr: bool = False) -> Console:
     if not made.is_terminal:
         made.width = 100_000
     return made
+
+
+def hear_interrupts() -> None:
+    """Let Ctrl-C stop the program, unless it is meant to be ignored."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, interrupt)
+
+
+def interrupt(number: int, frame: FrameType | None) -> None:
+    """Raise KeyboardInterrupt; a moment later if compiled code is about to return a named tuple, and would crash."""
+    if frame and str(frame.f_globals.get("__name__")).startswith("namedtuple_"):
+        threading.Timer(0.01, os.kill, (os.getpid(), number)).start()
+    else:
+        raise KeyboardInterrupt
 
 
 def is_interrupt(error: BaseException | None) -> bool:
