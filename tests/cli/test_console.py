@@ -18,19 +18,22 @@ def own_handler() -> Iterator[None]:
     signal.signal(signal.SIGINT, before)
 
 
-def frame(name: str) -> Any:
-    return SimpleNamespace(f_globals={"__name__": name})
+def frame(*names: str) -> Any:
+    """The frame of a module, with those that called it."""
+    below = frame(*names[1:]) if names else None
+    return SimpleNamespace(f_globals={"__name__": names[0]}, f_back=below) if names else None
 
 
-@pytest.mark.parametrize("place", [None, frame("csl.induction.search")])
+@pytest.mark.parametrize("place", [None, frame("csl.induction.search"), frame("csl.cli", "numba.core.serialize")])
 def test_ctrl_c_is_heard_at_once(place: Any) -> None:
     with pytest.raises(KeyboardInterrupt):
         interrupt(signal.SIGINT, place)
 
 
-def test_inside_a_named_tuple_it_is_heard_a_moment_later() -> None:
+@pytest.mark.parametrize("place", [frame("namedtuple_Trie"), frame("copyreg", "numba.core.serialize", "csl.x")])
+def test_where_compiled_code_returns_it_is_heard_a_moment_later(place: Any) -> None:
     signal.signal(signal.SIGINT, interrupt)
-    interrupt(signal.SIGINT, frame("namedtuple_Trie"))
+    interrupt(signal.SIGINT, place)
     with pytest.raises(KeyboardInterrupt):
         time.sleep(5)
 

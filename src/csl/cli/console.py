@@ -10,6 +10,8 @@ from rich.console import Console
 from rich.live import Live
 from rich.spinner import Spinner
 
+RETURNING = ("namedtuple_", "numba.core.serialize")  # modules in which numba makes a value that a kernel returns
+
 
 def new_console(*, stderr: bool = False) -> Console:
     """Make a console without markup or emoji; outside a terminal it is as wide as what is printed."""
@@ -26,11 +28,13 @@ def hear_interrupts() -> None:
 
 
 def interrupt(number: int, frame: FrameType | None) -> None:
-    """Raise KeyboardInterrupt; a moment later if compiled code is about to return a named tuple, and would crash."""
-    if frame and str(frame.f_globals.get("__name__")).startswith("namedtuple_"):
-        threading.Timer(0.01, os.kill, (os.getpid(), number)).start()
-    else:
-        raise KeyboardInterrupt
+    """Raise KeyboardInterrupt; a moment later if compiled code is about to return, and would crash."""
+    while frame and not (module := str(frame.f_globals.get("__name__"))).startswith("csl."):
+        if module.startswith(RETURNING):
+            threading.Timer(0.01, os.kill, (os.getpid(), number)).start()
+            return
+        frame = frame.f_back
+    raise KeyboardInterrupt
 
 
 def is_interrupt(error: BaseException | None) -> bool:
