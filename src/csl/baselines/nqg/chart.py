@@ -50,7 +50,9 @@ class LabelledForests:
     def _alike(self) -> tuple[FloatArray, Places]:
         """What the kernels take for contexts: any is as good as any other."""
         most = int(np.diff(self.forests.arguments).max(initial=1))
-        return np.ones((max(1, most), 1)), np.zeros(len(self.rules), np.int64)
+        contexts = np.zeros(len(self.rules) + 1, np.int64)  # label → its first context, and at the end their number
+        contexts[-1] = most
+        return np.ones((most, 1)), contexts
 
     def log_sums(self, forests: Forests, scores: FloatArray) -> FloatArray:
         """Log of the sum of exp(score) over all derivations of each input; −inf if it has none."""
