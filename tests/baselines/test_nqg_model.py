@@ -96,6 +96,8 @@ def test_the_gradient_is_that_of_differences(encoder: Encoder) -> None:
     ]  # fmt: skip
     data = PairData(model, [*examples, examples[0]])
     assert data.copies.tolist() == [2, 1, 1]
+    context, contexts = data.charts._alike
+    assert contexts[-1] == len(context)  # as kernels, which do not look at bounds, take it
     places = np.array([0, 1])
     n = int(data.charts.labels_from[2])
     scores = torch.from_numpy(np.random.default_rng(0).normal(0, 1, n)).requires_grad_()
