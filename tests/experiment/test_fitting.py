@@ -1,6 +1,7 @@
 """Fitting in a run folder: what is kept, what is taken up again, what belongs to another fit."""
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -9,8 +10,9 @@ import pytest
 from csl.data import Example
 from csl.errors import InputError
 from csl.experiment.arrays import load_arrays, save_arrays
-from csl.experiment.fitting import fit_into, load_model, read_run, training_file
+from csl.experiment.fitting import fit_into, load_model, read_run, result_of, training_file
 from csl.model.config import FitConfig
+from csl.model.fit import Progress
 
 EXAMPLES = [Example.of("a", "A"), Example.of("b", "B"), Example.of("a and b", "A B"), Example.of("c", "C")]
 EM = FitConfig(states=1, optimizer="em", steps=3)
@@ -42,6 +44,67 @@ def test_a_model_is_that_of_one_set_of_options_and_data(folder: Path) -> None:
     assert fit_into(folder, EXAMPLES, EM, dev=EXAMPLES[:1], unlabelled=[("b", "and", "b")]) is None
     assert fit_into(folder, EXAMPLES[:2], EM) is not None
     assert load_model(folder).parse("b and a") is not None
+
+
+SEVERAL = FitConfig(states=2, optimizer="em", steps=4, restarts=3)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_of_several_starts_the_likeliest_is_written_with_what_the_others_came_to(folder: Path) -> None:
+    said: list[str] = []
+    fitted = fit_into(folder, EXAMPLES, SEVERAL, say=said.append)
+    assert fitted is not None
+    lines = [f"start {k + 1} of 3, seed {k}: mean log p(x, y) {value:.3f}" for k, value in enumerate(fitted.starts)]
+    assert said == [*lines, f"kept seed {fitted.seed}, the likeliest"]
+    found = {"steps": fitted.steps, "log_prob": max(fitted.starts), "kept": fitted.seed, "starts": [*fitted.starts]}
+    assert result_of(folder) == found
+    assert [json.loads(line)["seed"] for line in (folder / "metrics.jsonl").open()] == [fitted.seed]
+    assert contents(folder).keys() == {"grammar.txt", "model.npz", "forests.npz", "metrics.jsonl"}
+    best = load_model(folder).theta_rule
+    assert fit_into(folder, EXAMPLES, SEVERAL.starts()[fitted.seed]) is not None
+    assert np.array_equal(load_model(folder).theta_rule, best)
+    assert result_of(folder).keys() == {"steps", "log_prob"}
+
+
+class StopError(Exception):
+    """Stands for whatever ends the work."""
+
+
+def test_starts_that_were_finished_are_not_done_again(
+    folder: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("csl.model.fit.CHECK", 1)
+    inputs, told = [("b", "and", "b")], list[Progress]()
+
+    def stop(report: Progress) -> None:
+        told.append(report)
+        if len(told) % 5 == 0:
+            raise StopError
+
+    other = Path(shutil.copytree(folder, tmp_path_factory.mktemp("whole") / "run"))
+    fit_into(other, EXAMPLES, SEVERAL, unlabelled=inputs)
+    steps = 2 * SEVERAL.restarts * SEVERAL.steps  # of fit and refit
+    for _ in range(steps // 5):
+        with pytest.raises(StopError):
+            fit_into(folder, EXAMPLES, SEVERAL, unlabelled=inputs, progress=stop)
+    assert fit_into(folder, EXAMPLES, SEVERAL, unlabelled=inputs, progress=stop) is not None
+    assert contents(folder) == contents(other)
+    assert len(told) == steps  # each of them once
+
+
+def test_no_checkpoint_of_a_start_is_left_behind(folder: Path) -> None:
+    def stop(report: Progress) -> None:
+        if report.seed == 2:
+            raise StopError
+
+    with pytest.raises(StopError):
+        fit_into(folder, EXAMPLES, SEVERAL, progress=stop)
+    assert len(list(folder.glob("fit-checkpoint*"))) == 3
+    fit_into(folder, EXAMPLES, EM)
+    assert not list(folder.glob("*checkpoint*"))
 
 
 def test_a_broken_log_is_refused(folder: Path) -> None:

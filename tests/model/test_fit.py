@@ -3,6 +3,7 @@
 import sys
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -11,11 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from csl.data import Example
-from csl.engine.threads import Threads
+from csl.engine.threads import ONE_THREAD, Threads
 from csl.errors import InputError
 from csl.grammar import Rule, parse_grammar
 from csl.model.config import FitConfig, preset
-from csl.model.fit import Fitted, Progress, fit, with_labels
+from csl.model.data import build
+from csl.model.fit import Fitted, Progress, fit, likeliest, optimise, with_labels
 from csl.model.model import FloatArray, Model
 from csl.parsing.derivation import Derivation
 
@@ -133,6 +135,41 @@ def test_em_never_loses(states: int, seed: int) -> None:
     assert all(after > before - 1e-5 for before, after in pairwise(values))  # the floor costs a bit
 
 
+# restarts
+
+
+@both_optimisers
+def test_restarts_keep_the_likeliest_of_ordinary_fits(config: FitConfig) -> None:
+    seeds = range(config.seed, config.seed + 4)
+    by_hand = [fit(GRAMMAR, PAIRS, config.model_copy(update={"seed": seed})) for seed in seeds]
+    best = max(by_hand, key=lambda fitted: fitted.log_prob)
+    assert best.seed != config.seed  # otherwise this would show nothing
+    values, several = Values(), config.model_copy(update={"restarts": 4})
+    for threads in (1, 2):
+        fitted = fit(GRAMMAR, PAIRS, several, engine=Threads(threads), progress=values)
+        assert same(fitted, best)
+        assert (fitted.seed, fitted.log_prob, fitted.steps) == (best.seed, best.log_prob, best.steps)
+        assert fitted.starts == tuple(one.log_prob for one in by_hand)
+    assert list(dict.fromkeys(report.seed for report in values.reports)) == list(seeds)
+
+
+def test_of_equal_starts_the_first_is_kept() -> None:
+    first = fit(GRAMMAR, PAIRS, EM)
+    assert likeliest([first, replace(first, seed=9)]).seed == first.seed
+
+
+def test_with_dev_each_start_keeps_its_best_and_the_likeliest_on_train_counts() -> None:
+    config = ADAM.model_copy(update={"restarts": 3, "patience": 1})
+    by_hand = [fit(GRAMMAR, PAIRS, start, dev=PAIRS[:1]) for start in config.starts()]
+    fitted = fit(GRAMMAR, PAIRS, config, dev=PAIRS[:1])
+    assert same(fitted, max(by_hand, key=lambda one: one.log_prob))
+
+
+def test_the_last_seed_may_be_followed_by_others() -> None:
+    config = EM.model_copy(update={"seed": 2**63 - 1, "restarts": 2, "steps": 2})
+    assert len(fit(GRAMMAR, PAIRS, config).starts) == 2
+
+
 # going on
 
 
@@ -156,6 +193,12 @@ class Memory:
             raise Stopped
 
 
+def one_fit(config: FitConfig, dev: list[Example], memory: Memory) -> Fitted:
+    forests = [build(GRAMMAR, pairs, config.max_units, ONE_THREAD) if pairs else None for pairs in (PAIRS, dev)]
+    assert forests[0]
+    return optimise(GRAMMAR, forests[0], config, forests[1], checkpoint=memory)
+
+
 SLOW_EM = EM.model_copy(update={"states": 4, "steps": 230})
 
 
@@ -169,15 +212,15 @@ def test_a_stopped_fit_goes_on_to_the_same_end(
     monkeypatch.setattr("csl.model.em.GAIN", 0.0)
     whole, memory = fit(GRAMMAR, PAIRS, config, dev=dev), Memory(saves)
     with pytest.raises(Stopped):
-        fit(GRAMMAR, PAIRS, config, dev=dev, checkpoint=memory)
-    rest = fit(GRAMMAR, PAIRS, config, dev=dev, checkpoint=memory)
+        one_fit(config, dev, memory)
+    rest = one_fit(config, dev, memory)
     assert same(rest, whole)
     assert (rest.steps, rest.log_prob) == (whole.steps, whole.log_prob)
 
 
 def all_saves(config: FitConfig, dev: list[Example]) -> int:
     memory = Memory(-1)
-    fit(GRAMMAR, PAIRS, config, dev=dev, checkpoint=memory)
+    one_fit(config, dev, memory)
     return -1 - memory.left
 
 
@@ -189,8 +232,8 @@ def all_saves(config: FitConfig, dev: list[Example]) -> int:
 def test_a_fit_stopped_after_its_last_checkpoint_is_over(config: FitConfig, dev: list[Example]) -> None:
     whole, memory = fit(GRAMMAR, PAIRS, config, dev=dev), Memory(all_saves(config, dev))
     with pytest.raises(Stopped):
-        fit(GRAMMAR, PAIRS, config, dev=dev, checkpoint=memory)
-    rest = fit(GRAMMAR, PAIRS, config, dev=dev, checkpoint=memory)
+        one_fit(config, dev, memory)
+    rest = one_fit(config, dev, memory)
     assert rest.steps == whole.steps
     assert same(rest, whole)
 

@@ -2,15 +2,18 @@
 
 model.npz            the parameters, with the options they were fitted with: a run with this file is fitted
 forests.npz          the derivations of the training pairs, so that another fit need not build them again
-fit-checkpoint.npz   where an unfinished fit stands
-metrics.jsonl        gets one line for each report: stage fit, or refit with the inputs that the model labelled
+fit-checkpoint.npz   where an unfinished fit stands; with restarts there is one for each start, until all are done
+metrics.jsonl        gets one line for each report: stage fit, or refit with the inputs that the model labelled;
+                     with restarts those of the start that was kept
 """
 
 import hashlib
 import json
 import os
 from collections.abc import Callable, Sequence
+from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -28,7 +31,7 @@ from csl.grammar.output_cfg import OutputCfg
 from csl.kernels.source_chart import Forests
 from csl.model.config import FitConfig
 from csl.model.data import ForestData, are_sound, build
-from csl.model.fit import Fitted, Progress, optimise, with_labels
+from csl.model.fit import Fitted, Progress, likeliest, optimise, with_labels
 from csl.model.model import FloatArray, Model, context_starts
 
 REMEDY = "fit again with --no-resume"
@@ -89,34 +92,44 @@ def fit_into(
 ) -> Fitted | None:
     """Fit a model to the grammar of a run folder and write it there; None if it is there already.
 
-    A fit that was stopped goes on, unless `resume` is off. Damaged files are told and made anew.
+    A fit that was stopped goes on, unless `resume` is off; starts that were finished are not done again. Damaged files
+    are told and made anew.
     """
     grammar, output_cfg = read_run(folder)
     whole = _hash(*grammar, config, *map(_pair, examples), "dev", *map(_pair, dev), "unlabelled", *unlabelled, ratio)
-    checkpoints: list[_FitCheckpoint] = []
-    log_file = folder / "metrics.jsonl"
+    log_file, logs = folder / "metrics.jsonl", dict[str, list[str]]()  # of each stage
 
-    def once(name: str, examples: Sequence[Example], data: ForestData) -> Fitted:
-        mark = _hash(*grammar, config, *map(_pair, examples), "dev", *map(_pair, dev))
+    def write_log(name: str, lines: list[str]) -> None:
+        logs[name] = lines
+        write_text(log_file, "".join(f"{line}\n" for line in [*others, *chain(*logs.values())]))
+
+    def fit_all(name: str, examples: Sequence[Example], data: ForestData) -> Fitted:
         held_out = build(grammar, dev, config.max_units, engine) if dev else None
         if held_out and held_out.left_out:
             say(f"{len(held_out.left_out):,} dev pairs left out: the grammar does not derive them, or in too many ways")
-        checkpoint = _FitCheckpoint(folder / f"{name}-checkpoint.npz", mark, REMEDY, say)
-        checkpoints.append(checkpoint)
-
-        def write_log() -> None:
-            lines = [*others, *(line for stage in checkpoints for line in stage.lines)]
-            write_text(log_file, "".join(f"{line}\n" for line in lines))
+        about = _hash(*grammar, *map(_pair, examples), "dev", *map(_pair, dev))
+        checkpoints, fits = dict[int, _FitCheckpoint](), list[Fitted]()
 
         def log(report: Progress) -> None:
             checkpoint.log(json.dumps({"stage": name, **report._asdict()}))
-            write_log()
+            write_log(name, checkpoint.lines)
             progress(report)
 
-        if state := checkpoint.load():
-            say(f"going on after step {int(state['number']):,}")
-            write_log()
-        return optimise(grammar, data, config, held_out, output_cfg, log, checkpoint)
+        for number, start in enumerate(config.starts(), 1):
+            path = folder / f"{name}-checkpoint{f'-{number}' if number > 1 else ''}.npz"
+            checkpoint = checkpoints[start.seed] = _FitCheckpoint(path, _hash(start, about), REMEDY, say)
+            if state := checkpoint.load():
+                say(f"going on after step {int(state['number']):,}")
+                write_log(name, checkpoint.lines)
+            fits.append(optimise(grammar, data, start, held_out, output_cfg, log, checkpoint))
+            if config.restarts > 1:
+                value = f"mean log p(x, y) {fits[-1].log_prob:.3f}"
+                say(f"start {number} of {config.restarts}, seed {start.seed}: {value}")
+        best = likeliest(fits)
+        if config.restarts > 1:
+            say(f"kept seed {best.seed}, the likeliest")
+            write_log(name, checkpoints[best.seed].lines)
+        return best
 
     with alone(folder):
         if resume and _is_fitted(folder, whole, say):
@@ -127,12 +140,12 @@ def fit_into(
         if not resume:
             _remove_checkpoints(folder)
             (folder / "forests.npz").unlink(missing_ok=True)
-        fitted = once(STAGES[0], examples, _forests(folder, grammar, examples, config, engine, say))
+        fitted = fit_all(STAGES[0], examples, _forests(folder, grammar, examples, config, engine, say))
         if unlabelled:
             both, labelled = with_labels(fitted.model, examples, unlabelled, ratio, engine)
             copies = (len(both) - len(examples)) // max(1, labelled)
             say(f"{labelled:,} of {len(unlabelled):,} inputs labelled, {copies} times each; the others are not covered")
-            fitted = once(STAGES[1], both, build(grammar, both, config.max_units, engine))
+            fitted = fit_all(STAGES[1], both, build(grammar, both, config.max_units, engine))
         save_model(folder, fitted, config, whole)
         _remove_checkpoints(folder)
         return fitted
@@ -164,7 +177,8 @@ def _is_fitted(folder: Path, mark: str, say: Callable[[str], None]) -> bool:
 
 def _remove_checkpoints(folder: Path) -> None:
     for stage in STAGES:
-        _FitCheckpoint(folder / f"{stage}-checkpoint.npz", "", REMEDY).remove()
+        for path in sorted(folder.glob(f"{stage}-checkpoint*.npz"), reverse=True):  # that before the last goes first
+            path.unlink()
 
 
 def _forests(
@@ -200,14 +214,15 @@ def save_model(folder: Path, fitted: Fitted, config: FitConfig, mark: str) -> No
         {
             "grammar": _hash(*model.grammar), "fit": config.model_dump(), "mark": mark,
             "steps": fitted.steps, "log_prob": fitted.log_prob,
+            **({"kept": fitted.seed, "starts": fitted.starts} if config.restarts > 1 else {}),
         },
     )  # fmt: skip
 
 
-def result_of(folder: Path) -> dict[str, float]:
-    """Read what the fit of a run folder found: steps, and the mean log p(x, y)."""
+def result_of(folder: Path) -> dict[str, Any]:
+    """Read what the fit of a run folder found; with restarts also the seed that was kept, and log p(x, y) of each."""
     _, about = load_arrays(folder / "model.npz", REMEDY)
-    return {key: about[key] for key in ("steps", "log_prob")}
+    return {key: about[key] for key in ("steps", "log_prob", "kept", "starts") if key in about}
 
 
 def load_model(folder: Path) -> Model:

@@ -1,11 +1,12 @@
 """Fitting θ by maximum likelihood (paper, "Learning Procedure").
 
 The forests of all training pairs are built once; then an optimiser takes steps. The dev set, if there is one, is looked
-at every few steps: the parameters that are best there are kept.
+at every few steps: the parameters that are best there are kept. As the likelihood has local optima, all of this can be
+done from several starts, each an ordinary fit with its own seed; the likeliest counts.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -26,12 +27,13 @@ CHECK = 50  # steps between looks at the dev set, reports and checkpoints
 
 
 class Progress(NamedTuple):
-    """What a step came to: the mean log p(x, y) of its examples, and of the dev set if there is one."""
+    """What a step came to: the mean log p(x, y) of its examples, and of the dev set if there is one; in which fit."""
 
     step: int
     steps: int
     train: float
     dev: float | None
+    seed: int
 
 
 class FitCheckpoint(Protocol):
@@ -52,6 +54,8 @@ class Fitted:
     left_out: tuple[Example, ...]
     log_prob: float  # mean over the training pairs that are derived
     steps: int
+    seed: int
+    starts: tuple[float, ...]  # log_prob from each start, in the order of their seeds
 
 
 class _Optimiser(Protocol):
@@ -70,7 +74,6 @@ def fit(
     output_cfg: OutputCfg | None = None,
     engine: Engine = ONE_THREAD,
     progress: Callable[[Progress], None] | None = None,
-    checkpoint: FitCheckpoint | None = None,
 ) -> Fitted:
     """Fit the parameters of a model to examples; equal examples count as often as they occur.
 
@@ -79,7 +82,13 @@ def fit(
     """
     data = build(grammar, examples, config.max_units, engine)
     held_out = build(grammar, dev, config.max_units, engine) if dev else None
-    return optimise(grammar, data, config, held_out, output_cfg, progress, checkpoint)
+    return likeliest([optimise(grammar, data, start, held_out, output_cfg, progress) for start in config.starts()])
+
+
+def likeliest(fits: Sequence[Fitted]) -> Fitted:
+    """Choose the fit from the best start: that with the best likelihood of the training pairs, the first of equals."""
+    best = max(fits, key=lambda fitted: fitted.log_prob)
+    return replace(best, starts=tuple(fitted.log_prob for fitted in fits))
 
 
 def optimise(
@@ -91,7 +100,7 @@ def optimise(
     progress: Callable[[Progress], None] | None = None,
     checkpoint: FitCheckpoint | None = None,
 ) -> Fitted:
-    """Fit to pairs whose forests are built already; the rest is as for `fit`."""
+    """Fit to pairs whose forests are built already, from one start; the rest is as for `fit`."""
     if not len(data.copies):
         raise InputError("the grammar derives none of the training pairs; was it induced from other data?")
     if dev is not None and not len(dev.copies):
@@ -117,9 +126,10 @@ def optimise(
                 place = {"number": np.array(float(number)), "over": np.array(float(over))}
                 checkpoint.save({**optimiser.state(), **best.state(), **place})
             if progress:
-                progress(Progress(number, config.steps, mean, value))
+                progress(Progress(number, config.steps, mean, value, config.seed))
     model = Model(grammar, *best.theta, output_cfg, config.max_units)
-    return Fitted(model, data.left_out, data.mean(*best.theta), number)
+    log_prob = data.mean(*best.theta)
+    return Fitted(model, data.left_out, log_prob, number, config.seed, (log_prob,))
 
 
 def _optimiser(data: ForestData, grammar: Grammar, config: FitConfig) -> _Optimiser:
