@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from csl.baselines.nqg import config as nqg
 from csl.datasets.registry import DATA_SETS
 from csl.errors import InputError
 from csl.experiment.recipe import RECIPES, Recipe, read_recipe, recipe_names
@@ -76,6 +77,10 @@ def test_a_recipe_has_the_options_of_its_preset(name: str) -> None:
     assert recipe.fit.config == fitting.preset(preset)
     assert recipe.sampling.config == sampling.preset(preset)
     assert recipe.fit.unlabelled == ""
+    nqg_preset = nqg.PRESETS.get(preset, nqg.NqgInductionConfig())
+    assert recipe.nqg.part(nqg.NqgInductionConfig, nqg_preset.seed) == nqg_preset
+    assert recipe.nqg.part(nqg.NqgFitConfig, 0) == nqg.NqgFitConfig()
+    assert recipe.nqg.encoder == ""
 
 
 @pytest.mark.parametrize("folder", PAPER)

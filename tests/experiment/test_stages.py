@@ -12,6 +12,7 @@ import pytest
 from csl.data import Example, read_examples
 from csl.errors import InputError
 from csl.experiment.fitting import fit_into, load_model, training_file
+from csl.experiment.nqg import load_model as load_nqg
 from csl.experiment.pipeline import Pipeline, wanted_stages
 from csl.experiment.recipe import Recipe, read_recipe
 from csl.model.config import FitConfig
@@ -392,6 +393,38 @@ def test_training_is_done_when_asked_for_and_plain_models_are_shared(lab: Lab) -
     lab.run(options={"sampling.number": 50}, dry=True, train=True)
     assert "plain" in lab.cached
     assert "augmented" not in lab.cached
+
+
+def test_nqg_is_done_when_the_recipe_names_an_encoder(lab: Lab) -> None:
+    pytest.importorskip("torch")
+    from ..baselines.tiny_encoders import bert
+
+    lab.run(train=True)
+    options = {"nqg.encoder": str(bert(lab.folder / "bert")), "nqg.steps": 30, "nqg.batch_size": 8}
+    run = lab.run(options=options, until="report")
+    assert {"plain", "augmented"} <= lab.cached
+    record = about(run)["stages"]
+    assert list(record) == ["data", "induce", "fit", "sample", "train", "nqg", "evaluate", "report"]
+    assert {name: found["left_out"] for name, found in record["nqg"]["figures"].items()} == {"nqg": 0, "span_label": 0}
+    assert record["nqg"]["figures"]["span_label"]["rules"] == record["induce"]["figures"]["rules"]
+    systems = record["evaluate"]["figures"]["systems"]
+    assert set(systems) == {"csl", "t5", "augmented", "ensemble", "nqg", "nqg_t5", "span_label"}
+    assert systems["span_label"]["answered"] == systems["csl"]["answered"] == 2
+    outputs = {name: Predictions.read(run / "predictions" / f"{name}.tsv").outputs for name in systems}
+    assert outputs["nqg_t5"] == [a or b for a, b in zip(outputs["nqg"], outputs["t5"], strict=True)]
+    for name, system in (("predecessor", "nqg"), ("span_label", "span_label")):
+        parses = load_nqg(run / name).parse_all([line.split() for line in TEST])
+        assert outputs[system] == [found.text if found else "" for found in parses]
+        assert f"{name}/" in (run / "README.md").read_text("utf-8")
+    assert training_file(run / "predecessor").samefile(run / "data" / "train.tsv")
+    lab.run(options=options)
+    assert {"predecessor", "span_label", "evaluate"} <= lab.cached
+    other = lab.run(1, options=options, until="nqg")
+    assert not {"predecessor", "span_label"} & lab.cached
+    weights = Path("span_label", "nqg", "weights.safetensors")
+    assert (run / weights).read_bytes() != (other / weights).read_bytes()
+    lab.run(dry=True)
+    assert not {"predecessor", "span_label"} & {*lab.verdicts()}
 
 
 def test_what_was_done_before_a_failure_is_in_the_run_folder(lab: Lab) -> None:

@@ -45,7 +45,7 @@ def run(tmp_path: Path) -> Writer:
     return write
 
 
-SYSTEMS = ("csl", "t5", "augmented", "ensemble")
+SYSTEMS = ("csl", "t5", "augmented", "ensemble", "nqg", "nqg_t5", "span_label")
 
 
 def made(kind: str, tmp_path: Path) -> Table:
@@ -84,6 +84,25 @@ def test_runs_with_pairs_of_geca_are_a_row_of_their_own(run: Writer, tmp_path: P
     assert shown(table, OURS, "T5+CSL-Aug.") == {"SCAN Jump": "99.0"}
     assert shown(table, PAPER, "T5+GECA")["SCAN Jump"] == "99.7"
     assert not any("left out" in note for note in table.notes)
+
+
+def test_runs_with_nqg_have_its_rows(run: Writer, tmp_path: Path) -> None:
+    flan = {"nqg.encoder": "flan", "nqg.steps": 300}
+    run("scan/jump", csl=100, t5=98, augmented=99)
+    run("scan/jump", csl=100, t5=97, nqg=60, nqg_t5=96, span_label=95, settings=flan)
+    run("scan/jump", csl=100, t5=98, augmented=91, settings={"sampling.method": "geca"})
+    run("scan/length", t5=10, augmented=90, nqg=70, nqg_t5=80, span_label=75, settings=flan)
+    run("scan/turn_left", t5=11, nqg=70, span_label=85)  # a recipe of one's own may name an encoder
+    table = made("main", tmp_path)
+    assert shown(table, OURS, "NQG-T5") == {"SCAN Jump": "96.0", "SCAN Len.": "80.0"}
+    assert shown(table, OURS, "BERT + SpanLabel") == {"SCAN Jump": "95.0", "SCAN Left": "85.0", "SCAN Len.": "75.0"}
+    assert shown(table, OURS, "T5") == {"SCAN Jump": "98.0", "SCAN Left": "11.0", "SCAN Len.": "10.0"}
+    assert shown(table, OURS, "T5+CSL-Aug.") == {"SCAN Jump": "99.0", "SCAN Len.": "90.0"}
+    assert shown(table, OURS, "T5+GECA") == {"SCAN Jump": "91.0"}
+    assert not any("left out" in note for note in table.notes)
+    run("scan/jump", nqg=60, nqg_t5=90, settings={"nqg.encoder": "bert"})
+    with pytest.raises(InputError, match="name one"):
+        made("main", tmp_path)
 
 
 def test_seeds_have_a_mean_and_the_deviation_of_a_sample(run: Writer, tmp_path: Path) -> None:

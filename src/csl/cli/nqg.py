@@ -93,30 +93,23 @@ def fit(
     from csl.baselines.nqg.config import NqgFitConfig
     from csl.data import read_examples
     from csl.data.options import changed, parse_setting, read_options
-    from csl.experiment.fitting import read_run, training_file
+    from csl.experiment.fitting import training_file
+    from csl.experiment.nqg import fit_into
 
     console, start = new_console(), time.perf_counter()
     given = read_options(config, "nqg_fit", NqgFitConfig()) if config else {}
     given |= map(parse_setting, settings or [])
     options = changed(NqgFitConfig(), given)
-    grammar, output_cfg = read_run(run)
     path = train or training_file(run)
     examples = list(read_examples(path, source_field=input_field, target_field=output_field))
     place = _place(device, threads)
-    from csl.baselines.nqg.encoder import Encoder
-    from csl.baselines.nqg.fit import fit as run_fit
-    from csl.experiment.nqg import save_model
-
     with LiveLine(console, "loading the encoder, building forests …", "stopped; nothing was written") as live:
 
         def show(report: "NqgProgress") -> None:
             line = f"step {report.step:,} of {report.steps:,}: mean log p(y | x) {report.log_prob:.3f}"
             live.update(line, line if report.step % PLAIN == 0 else "")
 
-        fitted = run_fit(
-            grammar, examples, Encoder.load(encoder), options, output_cfg=output_cfg, device=place, progress=show
-        )
-        save_model(run, fitted.model)
+        fitted = fit_into(run, examples, encoder, options, device=place, progress=show)
     if fitted.left_out:
         console.print(f"{len(fitted.left_out):,} pairs left out: the grammar does not derive them")
     seconds = time.perf_counter() - start

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from csl.experiment.recipe import Recipe
 
 Settings = Annotated[list[str] | None, typer.Option("--set", help="An option as fit.states=8; may be repeated.")]
-Until = Annotated[str, typer.Option(help="The last stage to do: data, induce, fit, sample, train, evaluate or report.")]
+Until = Annotated[
+    str, typer.Option(help="The last stage to do: data, induce, fit, sample, train, nqg, evaluate or report.")
+]
 Train = Annotated[
     bool, typer.Option("--train", help="Train sequence-to-sequence models too; takes a GPU at real sizes.")
 ]
@@ -45,7 +47,7 @@ def run(
     address: AddressOption = None,
     resume: Resume = True,
 ) -> None:
-    """Run the stages data, induce, fit, sample, train, evaluate and report of RECIPE.
+    """Run the stages data, induce, fit, sample, train, nqg, evaluate and report of RECIPE.
 
     Writes the run folder RUNS/RECIPE/seed-0. What other runs have in common with this one is not done again, and a run
     that was stopped goes on.
@@ -94,7 +96,7 @@ def do_runs(
         raise InputError(f"--until {until}: no such stage; {nearest(until, STAGES)}")
     recipes = [recipe.changed(point) for point in points]  # all are checked before anything is done
     console, wanted = new_console(), wanted_stages(until, train)
-    if "plain" in wanted and not dry:
+    if not dry and ("plain" in wanted or ("predecessor" in wanted and any(changed.nqg.encoder for changed in recipes))):
         need_torch()
     stopped = "stopped; the same command goes on with what is done"
     with LiveLine(console, "working …", stopped) as live, engine_of(*workers) as engine:

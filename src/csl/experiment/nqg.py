@@ -27,6 +27,7 @@ from csl.grammar import Grammar, write_grammar
 from csl.grammar.output_cfg import OutputCfg
 
 if TYPE_CHECKING:
+    from csl.baselines.nqg.fit import NqgFitted, NqgProgress
     from csl.baselines.nqg.model import NqgModel
 
 MODEL, WEIGHTS, ABOUT = "nqg", "weights.safetensors", "nqg.json"
@@ -94,6 +95,27 @@ def save_model(folder: Path, model: "NqgModel") -> None:
             file.write(save(weights))
         mark, weights_mark = _grammar_mark(model.grammar), hash_file(place / WEIGHTS)
         write_json(place / ABOUT, {"grammar": mark, "fit": model.config.model_dump(), "sha256": weights_mark})
+
+
+def fit_into(
+    folder: Path,
+    examples: Sequence[Example],
+    encoder: str,
+    config: NqgFitConfig,
+    *,
+    device: str = "cpu",
+    progress: Callable[["NqgProgress"], None] = lambda _: None,
+) -> "NqgFitted":
+    """Fit a model to the grammar of a run folder, with a pretrained encoder, and keep it there."""
+    from csl.baselines.nqg.encoder import Encoder  # noqa: PLC0415 — torch only where it is needed
+    from csl.baselines.nqg.fit import fit  # noqa: PLC0415
+
+    grammar, output_cfg = read_run(folder)
+    fitted = fit(
+        grammar, examples, Encoder.load(encoder), config, output_cfg=output_cfg, device=device, progress=progress
+    )
+    save_model(folder, fitted.model)
+    return fitted
 
 
 def load_model(folder: Path, device: str = "cpu") -> "NqgModel":

@@ -12,15 +12,16 @@ from csl.engine.threads import ONE_THREAD
 from csl.experiment.cache import Cache, Figures
 from csl.experiment.recipe import Recipe
 from csl.experiment.runs import CACHE, run_folder, write_run
-from csl.experiment.stages import NEEDS, STAGES, TRAIN, USES, Stages
+from csl.experiment.stages import NEEDS, NQG, STAGES, TRAIN, USES, Stages
 
 Say = Callable[[str], None]
 
 
 def wanted_stages(until: str = STAGES[-1], train: bool = False) -> set[str]:
-    """Give the stages to do, up to one; training only if it is asked for."""
+    """Give the stages to do, up to one; training only if it is asked for, and NQG if the recipe does."""
     names = STAGES[: STAGES.index(until) + 1]
-    return {*names, *(TRAIN if until == "train" or ("train" in names and train) else ())} - {"train"}
+    training = TRAIN if until == "train" or ("train" in names and train) else ()
+    return {*names, *training, *(NQG if "nqg" in names else ())} - {"train", "nqg"}
 
 
 @dataclass(frozen=True)
@@ -57,9 +58,9 @@ class Pipeline:
             say=self.say, progress=self.progress,
         )  # fmt: skip
         try:
-            for stage in NEEDS:
-                waits = [name for name in NEEDS[stage] if name not in stages.done]
-                waits += [name for name in USES.get(stage, ()) if name in self.wanted and name not in stages.done]
+            for stage in (stage for stage in NEEDS if stage not in stages.left_out):
+                used = (name for name in USES.get(stage, ()) if name in self.wanted and name not in stages.left_out)
+                waits = [name for name in (*NEEDS[stage], *used) if name not in stages.done]
                 if waits:
                     if self.dry and stage in self.wanted:
                         self.say(f"{stage}: would be done (after {waits[0]})")
@@ -112,8 +113,10 @@ def describe(stage: str, found: Figures) -> str:
             return f"{found['pairs']:,} pairs, {found['distinct']:,} distinct, {found['new']:,} not in training"
         case "plain" | "augmented":
             return f"step {found['step']:,}" + (f", dev {found['dev']:.1%}" if found["dev"] is not None else "")
+        case "predecessor" | "span_label":
+            return f"{found['rules']:,} rules, mean log p(y | x) {found['log_prob']:.2f}"
         case "evaluate":
-            names = {"csl": "CSL", "t5": "T5"}
+            names = {"csl": "CSL", "t5": "T5", "nqg": "NQG", "span_label": "SpanLabel", "nqg_t5": "NQG-T5"}
             shares = [
                 f"{names.get(name, name)} {s['right'] / s['examples']:.1%}" for name, s in found["systems"].items()
             ]

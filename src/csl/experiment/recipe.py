@@ -1,20 +1,21 @@
 """Recipes: all options of an experiment, in a TOML file (paper, "Hyperparameters").
 
-A recipe has a title and the tables [data], [induction], [fit], [sampling] and [train]. With `extends` it starts from
-another one: a file beside it, or a built-in recipe. Those of the paper's main table are in the folder `csl/recipes`.
-The seed is not of a recipe but of a run.
+A recipe has a title and the tables [data], [induction], [fit], [sampling], [train] and [nqg]. With `extends` it starts
+from another one: a file beside it, or a built-in recipe. Those of the paper's main table are in the folder
+`csl/recipes`. The seed is not of a recipe but of a run.
 """
 
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
 import csl
 from csl.baselines.geca import GecaConfig
+from csl.baselines.nqg.config import NqgFitConfig, NqgInductionConfig
 from csl.data.options import changed, read_toml
 from csl.errors import InputError, nearest
 from csl.induction.config import InductionConfig
@@ -25,6 +26,7 @@ from csl.seq2seq.config import TrainConfig
 RECIPES = Path(csl.__file__).parent / "recipes"
 BASE = "base"  # what the recipes of a folder share; none itself
 DEV = "dev"  # as unlabelled inputs: those of the dev set
+Options = TypeVar("Options", bound=BaseModel)
 
 
 class DataConfig(BaseModel):
@@ -78,11 +80,21 @@ class SampleOptions(SampleConfig):
         return GecaConfig(window=self.window, unique=self.unique)
 
 
+class NqgOptions(NqgInductionConfig, NqgFitConfig):
+    """The options of NQG, and its encoder; without one, NQG is left out."""
+
+    encoder: Annotated[str, Field(description="a Hugging Face name or folder; none: no NQG")] = ""
+
+    def part(self, kind: type[Options], seed: int) -> Options:
+        """Those of induction or of the model, with the seed of a run."""
+        return kind(**{**self.model_dump(include={*kind.model_fields}), "seed": seed})
+
+
 TABLES: dict[str, type[BaseModel]] = {
     "data": DataConfig, "induction": InductionConfig, "fit": FitOptions, "sampling": SampleOptions,
-    "train": TrainConfig,
+    "train": TrainConfig, "nqg": NqgOptions,
 }  # fmt: skip
-SEEDED = ("fit", "sampling", "train")
+SEEDED = ("fit", "sampling", "train", "nqg")
 FILES = {  # options that name files, and their names in a run folder
     "data.train": "data/train.tsv", "data.dev": "data/dev.tsv", "data.test": "data/test.tsv",
     "data.seeds": "data/seeds.txt", "data.output_cfg": "data/output.cfg", "fit.unlabelled": "unlabelled.txt",
@@ -100,6 +112,7 @@ class Recipe:
     fit: FitOptions
     sampling: SampleOptions
     train: TrainConfig
+    nqg: NqgOptions
 
     def changed(self, settings: Mapping[str, object]) -> "Recipe":
         """Change options, named as `fit.states`."""
@@ -144,7 +157,7 @@ class Recipe:
         return "\n".join(lines) + "\n"
 
 
-EMPTY = Recipe("", "", DataConfig(), InductionConfig(), FitOptions(), SampleOptions(), TrainConfig())
+EMPTY = Recipe("", "", DataConfig(), InductionConfig(), FitOptions(), SampleOptions(), TrainConfig(), NqgOptions())
 
 
 def _options() -> list[str]:

@@ -18,7 +18,7 @@ from csl.data.files import link, make_folder, read_json, read_lines, write_json,
 from csl.errors import InputError
 from csl.experiment.cache import Done, hash_of
 from csl.experiment.recipe import Recipe
-from csl.experiment.stages import STAGES, SYSTEMS, TRAIN
+from csl.experiment.stages import NQG, STAGES, SYSTEMS, TRAIN
 
 CACHE = ".cache"
 RUN = "run.json"
@@ -39,6 +39,8 @@ CONTENTS = {
     "samples.card.json": "how they were drawn",
     "plain": "the model trained on the original pairs: `csl predict`",
     "augmented": "the model trained on original and synthetic pairs: `csl predict`",
+    "predecessor": "NQG, its grammar and its model: `csl nqg parse`, `csl nqg evaluate`",
+    "span_label": "NQG's model on the grammar of the run: the same commands",
     "predictions": "outputs for the test set, a file for each system; empty where it has none",
     "report.html": "the report: open it in a browser",
 }
@@ -70,14 +72,15 @@ def write_run(
     stages = {
         name: {"hash": stage.key, "seconds": stage.seconds, "figures": stage.figures}
         for name, stage in done.items()
-        if name not in TRAIN
+        if name not in SYSTEMS
     }
-    if trained := [done[part] for part in TRAIN if part in done]:
-        stages["train"] = {
-            "hash": hash_of([part.key for part in trained]),
-            "seconds": sum(part.seconds for part in trained),
-            "figures": {SYSTEMS[part]: done[part].figures for part in TRAIN if part in done},
-        }
+    for name, parts in (("train", TRAIN), ("nqg", NQG)):
+        if fitted := [done[part] for part in parts if part in done]:
+            stages[name] = {
+                "hash": hash_of([part.key for part in fitted]),
+                "seconds": sum(part.seconds for part in fitted),
+                "figures": {SYSTEMS[part]: done[part].figures for part in parts if part in done},
+            }
     write_json(
         folder / RUN,
         {

@@ -1,8 +1,9 @@
-"""The stages of an experiment: data → induce → fit → sample → train → evaluate → report.
+"""The stages of an experiment: data → induce → fit → sample → train → nqg → evaluate → report.
 
 Each has a key, a hash of its options and of all that it reads, by which its result is kept (see `cache`). Of the data
 only the files that a stage reads count, of other stages all. Training has two parts, with and without synthetic pairs,
-so that models without them are shared by all ways to sample.
+so that models without them are shared by all ways to sample. NQG has two parts as well, its model on its own grammar
+and on that of CSL; it is left out unless the recipe names an encoder.
 """
 
 import math
@@ -13,6 +14,7 @@ from typing import Any
 
 from csl import __version__
 from csl.baselines.geca import Geca, GecaConfig
+from csl.baselines.nqg.config import NqgFitConfig, NqgInductionConfig
 from csl.data import Example, read_examples
 from csl.data.files import hash_file, link, read_inputs, read_json, write_text
 from csl.data.options import changed
@@ -26,6 +28,9 @@ from csl.experiment.cache import Done, Figures, hash_folder, hash_of
 from csl.experiment.fitting import fit_into, load_model, read_run
 from csl.experiment.fitting import result_of as fit_result
 from csl.experiment.geca import write_swaps
+from csl.experiment.nqg import fit_into as fit_nqg_into
+from csl.experiment.nqg import induce_into as induce_nqg_into
+from csl.experiment.nqg import load_model as load_nqg
 from csl.experiment.recipe import DEV, Recipe
 from csl.experiment.run import induce_into
 from csl.experiment.run import result_of as induction_result
@@ -43,14 +48,16 @@ from csl.seq2seq.predictions import ensemble
 Say = Callable[[str], None]
 
 PARTS = ("train", "dev", "test")
-STAGES = ("data", "induce", "fit", "sample", "train", "evaluate", "report")
+STAGES = ("data", "induce", "fit", "sample", "train", "nqg", "evaluate", "report")
 TRAIN = ("plain", "augmented")  # the parts of stage train
-SYSTEMS = {"plain": "t5", "augmented": "augmented"}  # what their models are called
+NQG = ("predecessor", "span_label")  # those of nqg
+SYSTEMS = {"plain": "t5", "augmented": "augmented", "predecessor": "nqg", "span_label": "span_label"}  # their models
 NEEDS = {
     "data": (), "induce": ("data",), "fit": ("induce",), "sample": ("fit",), "plain": ("data",),
-    "augmented": ("sample",), "evaluate": ("fit",), "report": ("sample", "evaluate"),
+    "augmented": ("sample",), "predecessor": ("data",), "span_label": ("induce",), "evaluate": ("fit",),
+    "report": ("sample", "evaluate"),
 }  # fmt: skip
-USES = {"evaluate": TRAIN, "report": TRAIN}  # if they are there
+USES = {"evaluate": (*TRAIN, *NQG), "report": (*TRAIN, *NQG)}  # if they are there
 
 
 class Stages:
@@ -74,6 +81,11 @@ class Stages:
         self._say, self._progress = say, progress
         self.done: dict[str, Done] = {}
 
+    @property
+    def left_out(self) -> Sequence[str]:
+        """The stages that the recipe does not ask for."""
+        return () if self._recipe.nqg.encoder else NQG
+
     def key(self, stage: str) -> str:
         """Hash all that the result of a stage depends on; what it needs must be done."""
         reads = [*NEEDS[stage], *(name for name in USES.get(stage, ()) if name in self.done)]
@@ -86,7 +98,8 @@ class Stages:
         """Do a stage in a folder; return what was found."""
         return {
             "data": self._data, "induce": self._induce, "fit": self._fit, "sample": self._sample,
-            "plain": self._plain, "augmented": self._augmented, "evaluate": self._evaluate, "report": self._report,
+            "plain": self._plain, "augmented": self._augmented, "predecessor": self._predecessor,
+            "span_label": self._span_label, "evaluate": self._evaluate, "report": self._report,
         }[stage](folder)  # fmt: skip
 
     def _options(self, stage: str) -> object:
@@ -105,6 +118,8 @@ class Stages:
                 return [config.model_dump(), recipe.sampling.number]
             case "plain" | "augmented":
                 return self._train_config(stage).model_dump()
+            case "predecessor" | "span_label":
+                return [recipe.nqg.model_dump(), self._seed]
             case "report":
                 return [recipe.title, self._settings, self._seed]
             case _:
@@ -114,6 +129,8 @@ class Stages:
         match stage:
             case "induce":
                 return "train.tsv", "seeds.txt", "output.cfg"
+            case "predecessor":
+                return "train.tsv", "output.cfg"
             case "fit":
                 return ("dev.tsv",) if self._recipe.fit.unlabelled == DEV else ()
             case "plain" | "augmented":
@@ -142,6 +159,10 @@ class Stages:
     def _train_config(self, stage: str) -> TrainConfig:
         share = {} if stage == "augmented" else {"synthetic": 0}
         return changed(self._recipe.train, {"seed": self._seed, **share})
+
+    @property
+    def _nqg_config(self) -> NqgFitConfig:
+        return self._recipe.nqg.part(NqgFitConfig, self._seed)
 
     # data
 
@@ -192,15 +213,20 @@ class Stages:
         path = self._data_folder / f"{part}.tsv"
         return list(read_examples(path, columns=("category",))) if path.exists() else []
 
+    @property
+    def _output_cfg(self) -> OutputCfg | None:
+        path = self._data_folder / "output.cfg"
+        return OutputCfg.read(path) if path.exists() else None
+
     # grammar, model, samples
 
     def _induce(self, folder: Path) -> Figures:
         config, train = self._recipe.induction, self._examples("train")
-        seeds, output_cfg = self._data_folder / "seeds.txt", self._data_folder / "output.cfg"
+        seeds = self._data_folder / "seeds.txt"
         self._progress("inducing a grammar (a first run compiles for a while) …")
         induce_into(
             folder, train, config, seeds=list(read_rules(seeds)) if seeds.exists() else [],
-            output_cfg=OutputCfg.read(output_cfg) if output_cfg.exists() else None, engine=self._engine,
+            output_cfg=self._output_cfg, engine=self._engine,
             about={"train": "data/train.tsv", "examples": len(train)}, say=self._prefixed("induce"),
             progress=lambda step, _: self._progress(f"inducing: {step.rules:,} rules, objective {step.objective:,.0f}"),
         )  # fmt: skip
@@ -282,6 +308,43 @@ class Stages:
         )  # fmt: skip
         return dict(read_json(folder / stage / "train.json")["result"])
 
+    # NQG
+
+    def _predecessor(self, folder: Path) -> Figures:
+        """Induce NQG's grammar, and fit its model to it."""
+        own, train = folder / "predecessor", self._examples("train")
+        config = self._recipe.nqg.part(NqgInductionConfig, self._seed)
+        self._progress("NQG: inducing a grammar (a first run compiles for a while) …")
+        induce_nqg_into(
+            own, train, config, output_cfg=self._output_cfg,
+            about={"train": "../data/train.tsv", "examples": len(train)},
+            progress=lambda added: self._progress(f"NQG: inducing, {added.rules:,} rules"),
+        )  # fmt: skip
+        return self._fit_nqg(own)
+
+    def _span_label(self, folder: Path) -> Figures:
+        """Fit NQG's model to CSL's grammar (paper, "BERT + SpanLabel")."""
+        for name in ("grammar.txt", "output.cfg"):
+            if (path := self.done["induce"].folder / name).exists():
+                link(path, folder / "span_label" / name)
+        return self._fit_nqg(folder / "span_label")
+
+    def _fit_nqg(self, folder: Path) -> Figures:
+        self._progress("NQG: loading the encoder, building forests …")
+        fitted = fit_nqg_into(
+            folder, self._examples("train"), self._recipe.nqg.encoder, self._nqg_config, device=self._place,
+            progress=lambda report: self._progress(
+                f"NQG: step {report.step:,} of {report.steps:,}, mean log p(y | x) {report.log_prob:.3f}"
+            ),
+        )  # fmt: skip
+        return {"rules": len(fitted.model.grammar), "left_out": len(fitted.left_out), "log_prob": fitted.log_prob}
+
+    @property
+    def _place(self) -> str:
+        from csl.seq2seq.predictor import choose_device  # noqa: PLC0415 — torch only where it is needed
+
+        return str(choose_device(self._device))
+
     # evaluation
 
     def _evaluate(self, folder: Path) -> Figures:
@@ -299,6 +362,8 @@ class Stages:
         systems = {"csl": found.outputs} | self._predicted([example.source_text for example in examples])
         if "t5" in systems:
             systems["ensemble"] = ensemble(systems["csl"], systems["t5"])
+            if "nqg" in systems:
+                systems["nqg_t5"] = ensemble(systems["nqg"], systems["t5"])
             figures["breakdown"] = _breakdown(examples, systems)
         for name, outputs in systems.items():
             total, by_group = score(examples, outputs)
@@ -313,13 +378,17 @@ class Stages:
     def _predicted(self, inputs: list[str]) -> dict[str, list[str]]:
         """Give the outputs of the models that were trained."""
         outputs = {}
-        for stage, name in SYSTEMS.items():
-            if stage in self.done:
+        for stage in (stage for stage in SYSTEMS if stage in self.done):
+            folder = self.done[stage].folder / stage
+            self._progress(f"predicting with the {stage} model …")
+            if stage in NQG:
+                parses = load_nqg(folder, self._place).parse_all([line.split() for line in inputs])
+                outputs[SYSTEMS[stage]] = [found.text if found else "" for found in parses]
+            else:
                 from csl.seq2seq.predictor import Seq2Seq  # noqa: PLC0415 — torch only where it is needed
 
-                self._progress(f"predicting with the {stage} model …")
-                model = Seq2Seq.load(self.done[stage].folder / stage, self._device)
-                outputs[name] = [found[0].text for found in model.predict(inputs)]
+                model = Seq2Seq.load(folder, self._device)
+                outputs[SYSTEMS[stage]] = [found[0].text for found in model.predict(inputs)]
         return outputs
 
     def _report(self, folder: Path) -> Figures:

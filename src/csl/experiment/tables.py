@@ -14,19 +14,23 @@ from statistics import fmean, stdev
 from csl.errors import InputError
 from csl.experiment.layout import OURS, PAPER, Cell, Row, Table
 from csl.experiment.paper import Column, PaperTable, paper
+from csl.experiment.recipe import NqgOptions
 from csl.experiment.records import Counts, Run
 
 Value = Callable[[Run], float | None]
 GECA = "sampling.method"  # if it is geca, the augmented model of a run is T5+GECA
+NQG = {"NQG-T5": "nqg_t5", "BERT + SpanLabel": "span_label"}  # rows of runs with NQG, and the systems there
 COUNTED = "± is the standard deviation over seeds, (n) the number of runs where there are several."
 
 
 def main(runs: Sequence[Run]) -> Table:
     """Accuracy by system and split, with the systems that the paper cites."""
-    draft = Draft(runs, "main", GECA)
+    draft = Draft(runs, "main", GECA, *(f"nqg.{key}" for key in NqgOptions.model_fields))
     geca = [run for run in draft.runs if _by_geca(run)]
-    usual = [run for run in draft.runs if run not in geca]
-    every = usual + [run for run in geca if run.recipe not in {other.recipe for other in usual}]
+    nqg = [run for run in draft.runs if "nqg" in run.evaluated.systems]
+    every: list[Run] = []  # of a recipe those as it is, else those with NQG, else those with GECA
+    for group in ([run for run in draft.runs if run not in geca and run not in nqg], nqg, geca):
+        every += [run for run in group if run.recipe not in {other.recipe for other in every}]
     breakdown, parsers = paper().tables["breakdown"], paper().tables["parsers"]
     others = {
         "CSL": {split: row["all CSL"] for split, row in breakdown.rows.items()},
@@ -36,14 +40,15 @@ def main(runs: Sequence[Run]) -> Table:
     columns = draft.columns()
     for name, figures in (draft.paper.rows | others).items():
         draft.add((name,), [_figure(figures, str(column)) for column in columns])
-        if system := (paper().systems | {"T5+GECA": "augmented"}).get(name):
+        if system := (paper().systems | NQG | {"T5+GECA": "augmented"}).get(name):
             values = (accuracy(system, column.category) for column in columns)
-            chosen = {"T5+GECA": geca, "T5+CSL-Aug.": usual}.get(name, every)
+            without = [run for run in every if run not in geca]
+            chosen = {"T5+GECA": geca, "T5+CSL-Aug.": without, **dict.fromkeys(NQG, nqg)}.get(name, every)
             draft.add((name,), map(draft.mean, columns, values, repeat(name), repeat(chosen)), OURS)
     return draft.table(
         "Accuracy", ("System",), [(column.set, column.name) for column in columns],
         f"CSL and the ensemble: {breakdown.source}; BERT + SpanLabel, on the grammar of CSL: {parsers.source}.",
-        "The paper's T5 is T5-Base.",
+        "The paper's T5 is T5-Base, its BERT is BERT-Base; ours are what the runs name.",
     )  # fmt: skip
 
 
