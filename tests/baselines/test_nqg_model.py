@@ -82,11 +82,22 @@ def test_probabilities_and_parses_are_those_of_an_enumeration(
         expected = log(mass / whole) if mass else -np.inf
         assert model.log_probs([Example(source, target)])[0] == pytest.approx(expected, abs=1e-4)
     valid = [score for score, tree in zip(scores, trees, strict=True) if typing_count(tree, cfg)]
+    if trees and cfg.accepts(trees[int(np.argmax(scores))].example.target):
+        valid = scores
     (parse,) = model.parse_all([source])
     assert (parse is None) == (not valid)
     if parse:
         assert parse.log_prob == pytest.approx(max(valid) - log(whole), abs=1e-4)
         assert cfg.accepts(parse.target)
+
+
+def test_valid_outputs_count_even_if_their_parts_are_no_constituents(encoder: Encoder) -> None:
+    rules = parse_grammar(["show ### answer", "states ### state", "NT_1 NT_2 ### NT_1 ( NT_2 )"])
+    cfg = OutputCfg.parse(["ROOT => answer ( ##State )", "State => state"])
+    good, bad = new_model(list(rules), encoder, cfg).parse_all([("show", "states"), ("states", "show")])
+    assert good
+    assert good.text == "answer ( state )"
+    assert bad is None
 
 
 def test_the_gradient_is_that_of_differences(encoder: Encoder) -> None:

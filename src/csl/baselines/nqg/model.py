@@ -2,8 +2,10 @@
 
 Rule r applied to the span [i, j) scores FFN([h_i ; h_j]) · e_r + FFN'([h_i ; h_j]), where h are vectors of a pretrained
 encoder; a derivation z scores the sum of its applications. p(z | x) is normalised over all derivations of x, and
-p(y | x) is the sum over those that give y. Parsing takes the best derivation, with an output CFG the best valid one,
-and abstains where there is none.
+p(y | x) is the sum over those that give y. Parsing takes the best derivation. Where an output CFG does not accept its
+output, it takes the best derivation that gives each nonterminal a category of the CFG, and abstains where there is
+none. Derivations with categories are not all that have valid outputs: rules of NQG leave parts open that are no
+constituents, as in ⟨NT_1 NT_2, NT_1 ( NT_2 )⟩.
 """
 
 import math
@@ -84,11 +86,18 @@ class NqgModel(torch.nn.Module):
         parses: list[Parse | None] = []
         for k in range(0, len(sources), CHUNK):
             charts, scores = self._scored(sources[k : k + CHUNK])
-            valid = charts.forests if self._typings is None else product(with_types, charts.unlabelled, self._typings)
-            best = charts.best(valid if self._typings is None else charts.cut(valid), scores)
             wholes = charts.log_sums(charts.forests, scores)
-            parses += [self._parse(*found, whole) for found, whole in zip(best, wholes, strict=True)]
+            best = self._parses(charts.best(charts.forests, scores), wholes)
+            if self.output_cfg and self._typings:
+                typed = charts.cut(product(with_types, charts.unlabelled, self._typings))
+                valid = (bool(found and self.output_cfg.accepts(found.target)) for found in best)
+                others = self._parses(charts.best(typed, scores), wholes)
+                best = [found if good else other for found, good, other in zip(best, valid, others, strict=True)]
+            parses += best
         return parses
+
+    def _parses(self, best: Sequence[tuple[float, Sequence[int]]], wholes: FloatArray) -> list[Parse | None]:
+        return [self._parse(*found, whole) for found, whole in zip(best, wholes, strict=True)]
 
     def _parse(self, score: float, rules: Sequence[int], whole: float) -> Parse | None:
         if math.isinf(score):
