@@ -3,7 +3,8 @@
 In order, each page in a folder of its own:
 
 - `console` blocks: lines that start with `$ ` are commands (a backslash at the end goes on in the next line); the lines
-  below one, if any, are what it prints. All must exit with 0.
+  below one, if any, are what it prints. All must exit with 0. A plain `csl` command, without pipes and the like, is run
+  in this process, which saves the imports; whatever needs a shell is run by one, with the real command.
 - `python` blocks: doctests if they have `>>>`, programs otherwise. Names are shared by the blocks of a page.
 
 In what is printed, `...` stands for anything. A block that mentions `../shared/data` needs the benchmark data, and is
@@ -13,12 +14,16 @@ left out where that is not. Blocks with another tag, or none, are not run.
 import doctest
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
+
+from csl.cli import app
 
 CHECKOUT = Path(__file__).parents[1]
 PAGES = [*sorted(CHECKOUT.glob("*.md")), *sorted((CHECKOUT / "docs").rglob("*.md"))]
@@ -41,16 +46,34 @@ def same(expected: str, printed: str) -> bool:
     return doctest.OutputChecker().check_output(expected, got, doctest.ELLIPSIS)
 
 
+def plain(command: str) -> list[str] | None:
+    """The arguments of a `csl` command that needs no shell."""
+    line = command.replace("\\\n", "")
+    words = list(shlex.shlex(line, posix=True, punctuation_chars=True))
+    needs_shell = any(word[:1] in (*"();<>|&",) for word in words) or {*line} & {*"$`*?~"}
+    return shlex.split(line)[1:] if words[0] == "csl" and not needs_shell else None
+
+
+def run_command(command: str, folder: Path) -> tuple[int, str, str]:
+    """Run it in the folder, which is the current one; give exit code, stdout, and what went wrong."""
+    arguments = plain(command)
+    if arguments is not None:
+        result = CliRunner().invoke(app, arguments)
+        return result.exit_code, result.stdout, f"{result.stderr}{result.exception or ''}"
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        ["sh", "-c", command], cwd=folder, env=os.environ | {"PATH": path}, capture_output=True, text=True, check=False
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
 def run_console(block: str, folder: Path) -> None:
     commands = COMMAND.findall(block)
     assert "".join(f"$ {command}\n{expected}" for command, expected in commands) == block, "a line outside any command"
-    environment = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
     for command, expected in commands:
-        done = subprocess.run(
-            ["sh", "-c", command], cwd=folder, env=environment, capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
-        assert not expected or same(expected, done.stdout), f"{command}\n{done.stdout}"
+        code, printed, error = run_command(command, folder)
+        assert code == 0, f"{command}\n{printed}{error}"
+        assert not expected or same(expected, printed), f"{command}\n{printed}"
 
 
 def run_python(block: str, names: dict[str, Any], page: Path) -> None:
