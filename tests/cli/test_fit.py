@@ -23,7 +23,7 @@ PAIRS = {
     "walk and run": "WALK RUN", "run twice and walk": "RUN RUN WALK", "run and run": "RUN RUN",
 }  # fmt: skip
 QUICK = ("--set", "optimizer=em", "--set", "steps=5")
-LONG = ("--preset", "scan", "--set", "steps=1500", "--set", "batch_size=4")
+LONG = ("--preset", "scan", "--set", "restarts=1", "--set", "steps=1500", "--set", "batch_size=4")
 
 
 def csl(*arguments: object) -> Result:
