@@ -1,36 +1,31 @@
 """`csl run` as a person meets it: what it says, what it refuses, and how it goes on after a kill."""
 
-import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner, Result
 
 from csl.cli import app
-from csl.data import Example, write_examples
 from csl.errors import InputError
 from csl.experiment.recipe import recipe_names
 
-TRAIN = {
-    "walk": "WALK", "run": "RUN", "jump": "JUMP", "walk twice": "WALK WALK", "run twice": "RUN RUN",
-    "walk and run": "WALK RUN", "run twice and walk": "RUN RUN WALK",
-}  # fmt: skip
+from ..experiment.tiny import TRAIN, recipe_of, write_parts
+
 TEST = {"jump twice": "JUMP JUMP", "jump and hop": "JUMP HOP"}
-RECIPE = """
-title = "Commands"
-[data]
-train = "train.tsv"
-test = "test.tsv"
-[fit]
-states = 2
-optimizer = "em"
-[sampling]
-number = 100
-max_depth = 4
+KILLED_IN_FIT = """
+import os, signal
+from csl.cli import main
+from csl.experiment.checkpoint import Checkpoint
+log = Checkpoint.log
+def log_and_die(self, line):
+    log(self, line)
+    if '"fit"' in line:
+        os.kill(os.getpid(), signal.SIGKILL)
+Checkpoint.log = log_and_die
+main()
 """
 
 
@@ -53,9 +48,8 @@ def refused(*arguments: object) -> str:
 
 @pytest.fixture
 def recipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    for name, pairs in (("train", TRAIN), ("test", TEST)):
-        write_examples(tmp_path / f"{name}.tsv", [Example.of(x, y) for x, y in pairs.items()])
-    (tmp_path / "commands.toml").write_text(RECIPE, encoding="utf-8")
+    write_parts(tmp_path, {"train": TRAIN, "test": TEST})
+    (tmp_path / "commands.toml").write_text(f'title = "Commands"\n{recipe_of("train", "test")}', encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("CSL_DATA", raising=False)
     return "commands.toml"
@@ -122,24 +116,17 @@ def test_what_is_wrong_is_said_in_a_line(recipe: str, arguments: list[str], word
 
 def test_a_run_that_was_killed_goes_on(recipe: str, tmp_path: Path) -> None:
     pytest.importorskip("torch")
-    slow = [recipe, "--until", "sample", "--set", "fit.optimizer=adam", "--set", "fit.steps=500"]
-    command = [sys.executable, "-c", "from csl.cli import main; main()", "run", *slow]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, env={**os.environ, "OMP_NUM_THREADS": "1"}) as process:
-        deadline = time.monotonic() + 60
-        while not list(tmp_path.glob("runs/.cache/fit-*/fit-checkpoint.npz")):
-            assert process.poll() is None
-            assert time.monotonic() < deadline
-            time.sleep(0.005)
-        process.send_signal(signal.SIGKILL)
-    assert process.returncode == -signal.SIGKILL
+    line = [recipe, "--until", "sample", "--set", "fit.optimizer=adam", "--set", "fit.steps=100"]
+    killed = subprocess.run([sys.executable, "-c", KILLED_IN_FIT, "run", *line], stdout=subprocess.DEVNULL, check=False)
+    assert killed.returncode == -signal.SIGKILL
     assert not list(tmp_path.glob("runs/.cache/fit-*/done.json"))
-    said = lines(*slow)
-    assert any(line.startswith("induce: cached") for line in said)
+    said = lines(*line)
+    assert any(text.startswith("induce: cached") for text in said)
     assert "fit: stopped before; goes on" in said
-    assert any(line.startswith("fit: going on after step ") for line in said)
-    lines(*slow, "--runs", "other")
+    assert "fit: going on after step 50" in said
+    lines(*line, "--runs", "other")
     folders = [
-        tmp_path / name / "commands" / "fit.optimizer=adam,fit.steps=500" / "seed-0" for name in ("runs", "other")
+        tmp_path / name / "commands" / "fit.optimizer=adam,fit.steps=100" / "seed-0" for name in ("runs", "other")
     ]
     for name in ("model.npz", "samples.tsv"):
         first, other = ((folder / name).read_bytes() for folder in folders)

@@ -8,26 +8,16 @@ from typer.testing import CliRunner
 from csl.cli import app
 from csl.errors import InputError
 
-RECIPE = """
-[data]
-train = "train.tsv"
-{dev}
-test = "test.tsv"
-[fit]
-states = 2
-optimizer = "em"
-[sampling]
-max_depth = 4
-"""
-TRAIN = "walk\tWALK\nrun\tRUN\njump\tJUMP\nwalk twice\tWALK WALK\nrun twice\tRUN RUN\nwalk and run\tWALK RUN\n"
+from ..experiment.tiny import TRAIN, recipe_of, write_parts
+
+DEV, TEST = {"jump and walk": "JUMP WALK"}, {"jump twice": "JUMP JUMP"}
 
 
 @pytest.fixture(autouse=True)
 def _recipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    for name, text in {"train": TRAIN, "dev": "jump and walk\tJUMP WALK\n", "test": "jump twice\tJUMP JUMP\n"}.items():
-        Path(f"{name}.tsv").write_text(text)
-    Path("mine.toml").write_text(RECIPE.format(dev='dev = "dev.tsv"'))
+    write_parts(tmp_path, {"train": TRAIN, "dev": DEV, "test": TEST})
+    Path("mine.toml").write_text(recipe_of("train", "dev", "test"))
 
 
 def sweep(*arguments: str) -> list[str]:
@@ -51,7 +41,7 @@ def test_samples_are_drawn_with_and_without_unlabelled_inputs() -> None:
     assert sum(line.startswith("fit: cached") for line in said) == 2
     assert sum("inputs labelled, " in line for line in said) >= 1
     assert "fit.unlabelled=dev" in said[-1]
-    Path("mine.toml").write_text(RECIPE.format(dev=""))
+    Path("mine.toml").write_text(recipe_of("train", "test"))
     said = sweep("--over", "samples", "--values", "20,40", "--until", "evaluate")
     assert sum("left out, the data has no dev set" in line for line in said) == 2
     assert "fit.unlabelled=dev" not in "".join(said[-2:])

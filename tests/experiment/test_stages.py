@@ -18,23 +18,11 @@ from csl.experiment.recipe import Recipe, read_recipe
 from csl.model.config import FitConfig
 from csl.seq2seq.predictions import Predictions
 
-TRAIN = {
-    "walk": "WALK", "run": "RUN", "jump": "JUMP", "walk twice": "WALK WALK", "run twice": "RUN RUN",
-    "walk and run": "WALK RUN", "run twice and walk": "RUN RUN WALK",
-}  # fmt: skip
+from .tiny import TRAIN, recipe_of, write_parts
+
 DEV = {"jump and walk": "JUMP WALK", "hop": "HOP"}
 TEST = {"jump twice": "JUMP JUMP", "jump and hop": "JUMP HOP", "walk and jump": "WALK JUMP"}
-RECIPE = """
-[data]
-train = "train.tsv"
-dev = "dev.tsv"
-test = "test.tsv"
-[fit]
-states = 2
-optimizer = "em"
-[sampling]
-number = 100
-max_depth = 4
+TRAINING = """
 [train]
 layers = 1
 heads = 1
@@ -54,7 +42,7 @@ class Lab:
     said: list[str] = field(default_factory=list)
 
     def write(self, part: str, pairs: dict[str, str]) -> None:
-        (self.folder / f"{part}.tsv").write_text("".join(f"{x}\t{y}\n" for x, y in pairs.items()), encoding="utf-8")
+        write_parts(self.folder, {part: pairs})
 
     @property
     def recipe(self) -> Recipe:
@@ -88,9 +76,8 @@ class Lab:
 @pytest.fixture
 def lab(tmp_path: Path) -> Lab:
     made = Lab(tmp_path)
-    for part, pairs in (("train", TRAIN), ("dev", DEV), ("test", TEST)):
-        made.write(part, pairs)
-    (tmp_path / "tiny.toml").write_text(RECIPE, encoding="utf-8")
+    write_parts(tmp_path, {"train": TRAIN, "dev": DEV, "test": TEST})
+    (tmp_path / "tiny.toml").write_text(recipe_of("train", "dev", "test") + TRAINING, encoding="utf-8")
     return made
 
 
@@ -334,8 +321,7 @@ def test_unlabelled_inputs_are_those_of_dev_or_of_a_file(lab: Lab) -> None:
 
 
 def test_without_dev_and_test_there_is_less_to_do(lab: Lab) -> None:
-    recipe = "\n".join(line for line in RECIPE.splitlines() if not line.startswith(("dev", "test")))
-    (lab.folder / "tiny.toml").write_text(recipe, encoding="utf-8")
+    (lab.folder / "tiny.toml").write_text(recipe_of("train"), encoding="utf-8")
     run = lab.run(until="report")
     assert about(run)["stages"]["evaluate"]["figures"]["systems"] == {}
     assert not (run / "predictions").exists()
