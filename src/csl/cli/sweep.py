@@ -1,14 +1,13 @@
 """`csl sweep`: an experiment for several values of one option."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from csl.cli.engine import AddressOption, EngineOption, ThreadsOption
-from csl.cli.run import Device, DryRun, Resume, Runs, Settings, Source, Train, Until, do_runs
+from csl.cli.run import Doing, Settings, do_runs, with_options
 
 
+@with_options
 def sweep(
     recipe: Annotated[str, typer.Argument(help="A built-in recipe, as geoquery/length, or a .toml file.")],
     over: Annotated[str, typer.Option(help="temperature, states, samples, seeds, or any option, as induction.k_t.")],
@@ -17,16 +16,8 @@ def sweep(
     seeds: Annotated[
         int | None, typer.Option(min=1, help="Runs for each value, with seeds 0, 1, …; default: 1, over seeds 3.")
     ] = None,
-    until: Until = "report",
-    train: Train = False,
-    dry_run: DryRun = False,
-    source: Source = None,
-    runs: Runs = Path("runs"),
-    device: Device = "auto",
-    threads: ThreadsOption = 1,
-    engine: EngineOption = "threads",
-    address: AddressOption = None,
-    resume: Resume = True,
+    *,
+    doing: Doing,
 ) -> None:
     """Run RECIPE for each value, and print a table of the figures, as mean ± deviation over seeds.
 
@@ -41,7 +32,4 @@ def sweep(
     chosen = read_recipe(recipe)
     wanted = [value.strip() for value in values.split(",")] if values else None
     found = [{**given, **point} for point in points(chosen.changed(given), over, wanted)]
-    do_runs(
-        chosen, found, range(seeds or (RUNS if over == SEEDS else 1)), until, train,
-        runs=runs, source=source, device=device, workers=(threads, engine, address), dry=dry_run, anew=not resume,
-    )  # fmt: skip
+    do_runs(chosen, found, range(seeds or (RUNS if over == SEEDS else 1)), doing)
