@@ -120,6 +120,7 @@ def test_bad_input_is_refused(trained: Path, known: Path, tmp_path: Path) -> Non
         ((trained, tmp_path / "absent.txt"), "absent.txt: cannot be read"),
         ((tmp_path / "absent", known), "absent: holds no model that `csl train` wrote"),
         ((tmp_path, known), "holds no model that `csl train` wrote"),
+        ((trained, known, "--device", "warp"), "no device 'warp' here; try --device cpu"),
         ((trained, known, "-k", 2), "2 outputs need as many beams, not 1"),
         ((trained, known, "--out", tmp_path), "cannot be written: it is a folder; name a file"),
     ):
@@ -128,11 +129,12 @@ def test_bad_input_is_refused(trained: Path, known: Path, tmp_path: Path) -> Non
         assert predict(trained, known, option, 0).exit_code == 2
 
 
-def test_errors_are_one_line_on_stderr_and_exit_code_2(trained: Path, known: Path) -> None:
-    command = [sys.executable, "-m", "csl", "predict", str(trained), str(known), "--device", "warp"]
+def test_errors_are_one_line_on_stderr_and_exit_code_2(trained: Path, tmp_path: Path) -> None:
+    absent = tmp_path / "absent.txt"
+    command = [sys.executable, "-m", "csl", "predict", str(trained), str(absent)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "error: no device 'warp' here; try --device cpu\n"
+    assert done.stderr == f"error: {absent}: cannot be read: No such file or directory\n"
 
 
 def test_missing_libraries_are_named(trained: Path, known: Path, monkeypatch: pytest.MonkeyPatch) -> None:
