@@ -91,6 +91,19 @@ def test_probabilities_and_parses_are_those_of_an_enumeration(
         assert cfg.accepts(parse.target)
 
 
+def test_parses_and_probabilities_come_in_the_order_of_the_inputs(encoder: Encoder) -> None:
+    model = new_model(list(parse_grammar(AMBIGUOUS)), encoder)
+    sources = [tuple(line.split()) for line in ("a and b or c", "z", "a", "b or c", "c and a") * 20]  # two chunks
+    parses = model.parse_all(sources)
+    for source, found in zip(sources[:5], parses, strict=False):
+        (alone,) = model.parse_all([source])
+        assert (found and found.target) == (alone and alone.target)
+    texts = [found.text if found else "" for found in parses]
+    assert texts == texts[:5] * 20
+    given = model.log_probs([Example(source, tuple(text.split())) for source, text in zip(sources, texts, strict=True)])
+    assert list(np.isfinite(given)) == [True, False, True, True, True] * 20
+
+
 def test_valid_outputs_count_even_if_their_parts_are_no_constituents(encoder: Encoder) -> None:
     rules = parse_grammar(["show ### answer", "states ### state", "NT_1 NT_2 ### NT_1 ( NT_2 )"])
     cfg = OutputCfg.parse(["ROOT => answer ( ##State )", "State => state"])

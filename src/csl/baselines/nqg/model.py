@@ -9,7 +9,7 @@ constituents, as in ⟨NT_1 NT_2, NT_1 ( NT_2 )⟩.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import torch
@@ -48,6 +48,12 @@ def _two_layers(size: int, hidden: int, out: int) -> torch.nn.Module:
     return torch.nn.Sequential(torch.nn.Linear(size, hidden), torch.nn.ReLU(), torch.nn.Linear(hidden, out))
 
 
+def _chunks(sources: Sequence[Sequence[str]]) -> Iterator[list[int]]:
+    """Give the places of inputs in chunks, the shortest first: the encoder pads to the longest of a chunk."""
+    places = sorted(range(len(sources)), key=lambda i: len(sources[i]))
+    return (places[k : k + CHUNK] for k in range(0, len(places), CHUNK))
+
+
 class NqgModel(torch.nn.Module):
     """A grammar with an encoder and the scores of its rules."""
 
@@ -83,9 +89,9 @@ class NqgModel(torch.nn.Module):
 
     def parse_all(self, sources: Sequence[Sequence[str]]) -> list[Parse | None]:
         """Give the output of the best derivation of each input, with log p(z | x); None where the model abstains."""
-        parses: list[Parse | None] = []
-        for k in range(0, len(sources), CHUNK):
-            charts, scores = self._scored(sources[k : k + CHUNK])
+        parses: dict[int, Parse | None] = {}
+        for places in _chunks(sources):
+            charts, scores = self._scored([sources[i] for i in places])
             wholes = charts.log_sums(charts.forests, scores)
             best = self._parses(charts.best(charts.forests, scores), wholes)
             if self.output_cfg and self._typings:
@@ -93,8 +99,8 @@ class NqgModel(torch.nn.Module):
                 valid = (bool(found and self.output_cfg.accepts(found.target)) for found in best)
                 others = self._parses(charts.best(typed, scores), wholes)
                 best = [found if good else other for found, good, other in zip(best, valid, others, strict=True)]
-            parses += best
-        return parses
+            parses.update(zip(places, best, strict=True))
+        return [parses[i] for i in range(len(sources))]
 
     def _parses(self, best: Sequence[tuple[float, Sequence[int]]], wholes: FloatArray) -> list[Parse | None]:
         return [self._parse(*found, whole) for found, whole in zip(best, wholes, strict=True)]
@@ -108,16 +114,16 @@ class NqgModel(torch.nn.Module):
 
     def log_probs(self, examples: Sequence[Example]) -> FloatArray:
         """Log p(y | x) of pairs, summed over all derivations; −inf if there is none."""
-        found: list[FloatArray] = []
-        for k in range(0, len(examples), CHUNK):
-            part = examples[k : k + CHUNK]
+        found = np.empty(len(examples))
+        for places in _chunks([example.source for example in examples]):
+            part = [examples[i] for i in places]
             charts, scores = self._scored([example.source for example in part])
             targets = self.deriver.encode(example.target for example in part)
             pairs = charts.cut(product(with_outputs, charts.unlabelled, DEFAULT.items, *self.deriver.arrays, *targets))
             with np.errstate(invalid="ignore"):  # −inf − −inf: an input without derivations
                 given = charts.log_sums(pairs, scores) - charts.log_sums(charts.forests, scores)
-            found.append(np.where(np.isnan(given), -np.inf, given))
-        return np.concatenate([np.empty(0), *found])
+            found[places] = np.where(np.isnan(given), -np.inf, given)
+        return found
 
     @torch.inference_mode()
     def _scored(self, sources: Sequence[Sequence[str]]) -> tuple[LabelledForests, FloatArray]:
