@@ -1,9 +1,10 @@
-"""Training a sequence-to-sequence model: steps a second as it is written and captured as CUDA graphs, in one run.
+"""Training a sequence-to-sequence model: steps a second as it is written, captured as CUDA graphs, and in pieces.
 
     python benchmarks/seq2seq.py [--model FOLDER] [--batch-size N] TRAIN [SYNTHETIC]
 
 TRAIN and SYNTHETIC are files of examples, mixed half and half; without them SCAN is generated. Without a model a new T5
-with the sizes of T5-small is made. The first 96 steps warm up. Without a GPU only the plain loop is measured.
+with the sizes of T5-small is made. The first 96 steps warm up. Pieces are pairs of like length within a batch, whose
+gradients are summed. Without a GPU nothing is captured.
 """
 
 import argparse
@@ -25,19 +26,19 @@ WARM, STEPS = 96, 256
 SMALL = {"layers": 8, "heads": 6, "d_model": 512, "d_ff": 1024}
 
 
-def measure(config: TrainConfig, batches: Batches, vocabulary: int, captured: bool, steps: int) -> float:
+def measure(config: TrainConfig, batches: Batches, vocabulary: int, captured: bool, warm: int, steps: int) -> float:
     """Give the steps a second after a warm-up."""
     accelerator = Accelerator()
     with own_stream(accelerator.device):
-        update = Updater(new_network(config, vocabulary), config, accelerator, capture=captured)
-        update.network.train()
-        for step in range(WARM if captured else 4):
-            update(batches[step], step)
-        update.take_loss(1)  # waits for the device
+        updater = Updater(new_network(config, vocabulary), config, accelerator, capture=captured)
+        updater.network.train()
+        for step in range(warm):
+            updater(batches[step], step)
+        updater.take_loss(1)  # waits for the device
         start = time.perf_counter()
         for step in range(WARM, WARM + steps):
-            update(batches[step], step)
-        update.take_loss(steps)
+            updater(batches[step], step)
+        updater.take_loss(steps)
         return steps / (time.perf_counter() - start)
 
 
@@ -59,14 +60,21 @@ def main() -> None:
     print(f"tokenised {len(original) + len(synthetic):,} pairs in {time.perf_counter() - start:.1f} s")
     batches = Batches(*made, 0.5, config.batch_size, config.seed, codec.tokenizer.pad_token_id or 0)
     start = time.perf_counter()
-    shapes = {(batches[step].source.shape, batches[step].labels.shape) for step in range(STEPS)}
-    print(f"batches alone: {STEPS / (time.perf_counter() - start):,.0f} a second; {len(shapes)} shapes in {STEPS}")
-    gpu = Accelerator().device.type == "cuda"
-    plain = measure(config, batches, len(codec.tokenizer), captured=False, steps=64 if gpu else 8)
-    print(f"plain loop: {plain:.1f} steps a second of {config.batch_size}")
-    if gpu:
-        captured = measure(config, batches, len(codec.tokenizer), captured=True, steps=STEPS)
-        print(f"captured: {captured:.1f} steps a second, {captured / plain:.1f} times as many")
+    for step in range(STEPS):
+        list(batches[step].pieces(config.batch_size))
+    print(f"batches alone: {STEPS / (time.perf_counter() - start):,.0f} a second")
+    gpu, first = Accelerator().device.type == "cuda", None
+    whole, *parts_of_it = (config.batch_size // n for n in (1, 2, 4))
+    for captured, piece in [(False, whole), *[(True, whole)] * gpu, *((gpu, part) for part in parts_of_it)]:
+        padded = sum(p.source.size + p.labels.size for step in range(64) for p in batches[step].pieces(piece)) / 64
+        steps, warm = (STEPS, WARM) if captured else (64, 4) if gpu else (3, 1)
+        rate = measure(config.model_copy(update={"piece": piece}), batches, len(codec.tokenizer), captured, warm, steps)
+        first = first or rate
+        print(
+            f"{'captured' if captured else 'plain loop'}, {piece} pairs a piece: {rate:.3g} steps a second of "
+            f"{config.batch_size}, {rate / first:.1f} times the first; {padded:,.0f} tokens a step with padding",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

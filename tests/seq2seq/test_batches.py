@@ -1,6 +1,10 @@
-"""Batches hold the proportion, take every pair in turn, depend on seed and step alone, and have few shapes."""
+"""Batches hold the proportion, take every pair in turn, depend on seed and step alone, and have few shapes.
+
+Their pieces, and the shares of processes, are the same pairs.
+"""
 
 from collections import Counter
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -161,7 +165,36 @@ def test_lengths_are_rounded_up_to_the_next_of_few(a: int, b: int) -> None:
     assert rounded(np.array([a, b])).tolist() == [rounded(a), rounded(b)]
 
 
-# processes
+# pieces and processes
+
+
+def rows(batches: list[Batch]) -> list[tuple[tuple[int, ...], ...]]:
+    """The pairs of batches without their padding, in order."""
+    return sorted(
+        (tuple(s[m == 1].tolist()), tuple(y[y != IGNORED].tolist()))
+        for b in batches
+        for s, m, y in zip(b.source, b.mask, b.labels, strict=True)
+    )
+
+
+@settings(deadline=None)
+@given(st.integers(1, 9), st.integers(1, 20))
+def test_pieces_make_up_the_batch(pairs: int, size: int) -> None:
+    batch = new_batches(20, 20, 0.5, size)[3]
+    pieces = list(batch.pieces(pairs))
+    assert rows(pieces) == rows([batch])
+    assert len(pieces) == max(1, size // pairs)
+    assert all(len(piece.source) >= min(pairs, size) for piece in pieces)
+    assert {piece.tokens for piece in pieces} == {batch.tokens}
+
+
+def test_pieces_have_pairs_of_like_length_and_little_padding() -> None:
+    batch = new_batches(4000, 0, 0, 128)[0]
+    pieces = list(batch.pieces(32))
+    lengths = [(piece.labels != IGNORED).sum(1) for piece in pieces]
+    assert all(a.max() <= b.min() for a, b in pairwise(lengths))
+    assert [piece.labels.shape[1] for piece in pieces] == [rounded(some.max()) for some in lengths]
+    assert sum(piece.labels.size for piece in pieces) < 0.75 * batch.labels.size
 
 
 @settings(deadline=None)
@@ -171,10 +204,6 @@ def test_the_shares_of_processes_make_up_the_batch(parts: int, size: int) -> Non
     shares = [batch.part(i, parts) for i in range(parts)]
     counts = [len(share.source) for share in shares]
     assert max(counts) - min(counts) <= 1
-    rows = [
-        sorted((tuple(s), tuple(m), tuple(y)) for b in some for s, m, y in zip(b.source, b.mask, b.labels, strict=True))
-        for some in (shares, [batch])
-    ]
-    assert rows[0] == rows[1]
+    assert rows(shares) == rows([batch])
     assert sum((share.labels >= 0).sum() for share in shares) == batch.tokens
     assert {share.tokens for share in shares} == {batch.tokens}

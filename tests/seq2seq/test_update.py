@@ -1,4 +1,4 @@
-"""An update is the plain one: the loss over all tokens, clipped, at the rate of the step, however many processes."""
+"""An update is the plain one: the loss over all tokens, clipped, at the rate of the step, in whatever pieces."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -56,8 +56,9 @@ def token_losses(network: torch.nn.Module, batch: Batch) -> torch.Tensor:
     return every[labels != IGNORED]
 
 
-def test_updates_are_those_of_a_plain_loop() -> None:
-    config, batches = changed(PLAIN, warmup=3, clip=0.5), new_batches()
+@pytest.mark.parametrize("piece", [None, 6, 2])
+def test_updates_are_those_of_a_plain_loop(piece: int | None) -> None:
+    config, batches = changed(PLAIN, warmup=3, clip=0.5, piece=piece), new_batches()
     updater, plain = new_updater(config), new_network(config, 30).train()
     optimizer = torch.optim.AdamW(plain.parameters(), weight_decay=0.0)
     losses = []

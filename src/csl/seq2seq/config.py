@@ -19,6 +19,9 @@ class TrainConfig(BaseModel):
     synthetic: Annotated[float, Field(ge=0, le=1, description="share of synthetic pairs in training")] = 0.5
     steps: Annotated[int, Field(ge=1, le=10**9, description="updates")] = 2000
     batch_size: Annotated[int, Field(ge=1, le=10**6, description="pairs an update, over all processes")] = 128
+    piece: Annotated[
+        int | None, Field(ge=1, le=10**6, description="pairs a pass, of like length; default: all, 32 on the CPU")
+    ] = None
     optimizer: Annotated[Literal["adafactor", "adamw"], Field(description="adafactor or adamw")] = "adamw"
     learning_rate: Annotated[
         float | None, Field(gt=0, description="reached after the warm-up; default: 0.001, of a new model 0.0003")

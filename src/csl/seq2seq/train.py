@@ -110,7 +110,7 @@ def _train(
     run.begin(about)
     say(f"{config.model}: {sum(p.numel() for p in network.parameters()):,} parameters on {device.type}")
     model = Seq2Seq(network, codec, config, device)
-    with own_stream(device), enough_memory(f"batch_size {config.batch_size} or max_target"):
+    with own_stream(device), enough_memory(f"piece, now {config.piece or config.batch_size}, or max_target"):
         run.fit(model, batches, dev, say, progress)
     return model
 
