@@ -63,7 +63,7 @@ def induced(name: str, split: str, data: Path) -> tuple[Task, Grammar]:
 def measure(row: str, optimizer: str, data: Path) -> None:
     name, split = row.split("/")
     task, grammar = induced(name, split, data)
-    preset = PRESETS[name].model_copy(update={"optimizer": optimizer})
+    preset = PRESETS[name].model_copy(update={"optimizer": optimizer, "restarts": 1})
     fit(grammar, task.train[:50], preset.model_copy(update={"steps": 2}), output_cfg=task.output_cfg).model.parse("a")
     base = memory()
     for states in (2, 4) if name == "scan" else (preset.states,):

@@ -52,7 +52,7 @@ def load(row: str, data: Path, states: int | None = None) -> tuple[Task, Model, 
     task = data_set(name).prepare(data / FOLDERS.get(name, name), split)
     preset = "smcalflow" if name in FOLDERS else name
     grammar = induce(task.train, INDUCTION[preset], seeds=task.seeds, output_cfg=task.output_cfg).grammar
-    config = FITTING[preset].model_copy(update={"optimizer": "em", "steps": 200})
+    config = FITTING[preset].model_copy(update={"optimizer": "em", "steps": 200, "restarts": 1})
     if states:
         config = config.model_copy(update={"states": states})
     return task, fit(grammar, task.train, config, output_cfg=task.output_cfg).model, PRESETS[preset]

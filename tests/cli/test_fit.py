@@ -95,10 +95,10 @@ def test_with_restarts_progress_and_summary_name_the_starts(run: Path, induced: 
     first, second = about["starts"]
     lines = result.output.splitlines()[-7:-1]
     assert lines[0].startswith("start 1 of 2, step 5 of 5: mean log p(x, y) -")
-    assert lines[1] == f"start 1 of 2, seed 3: mean log p(x, y) {first:.3f}"
+    assert lines[1] == f"start 1 of 2, seed 6: mean log p(x, y) {first:.3f}"
     assert lines[2].startswith("start 2 of 2, step 5 of 5: mean log p(x, y) -")
-    assert lines[3] == f"start 2 of 2, seed 4: mean log p(x, y) {second:.3f}"
-    assert lines[4] == f"kept seed {3 if first >= second else 4}, the likeliest"
+    assert lines[3] == f"start 2 of 2, seed 7: mean log p(x, y) {second:.3f}"
+    assert lines[4] == f"kept seed {6 if first >= second else 7}, the likeliest"
     assert f"mean log p(x, y) {max(first, second):.3f}; " in lines[5]
 
 

@@ -70,7 +70,7 @@ def fit(
         def show(report: "Progress") -> None:
             line = f"step {report.step:,} of {report.steps:,}: mean log p(x, y) {report.train:.3f}"
             if options.restarts > 1:
-                line = f"start {1 + report.seed - options.seed:,} of {options.restarts:,}, {line}"
+                line = f"start {1 + report.seed % options.restarts:,} of {options.restarts:,}, {line}"
             line += "" if report.dev is None else f", dev {report.dev:.3f}"
             live.update(line, line if report.step % PLAIN == 0 or report.dev is not None else "")
 

@@ -20,11 +20,12 @@ class FitConfig(BaseModel):
     patience: Annotated[int, Field(ge=0, description="stop after so many checks on dev without gain; 0: never")] = 0
     max_units: Annotated[int, Field(ge=0, le=100, description="lone-nonterminal sources in a row, at most")] = 1
     seed: Annotated[int, Field(ge=0, lt=2**63, description="of the initial parameters and the batches")] = 0
-    restarts: Annotated[int, Field(ge=1, le=1000, description="fits, from this seed on; the likeliest counts")] = 1
+    restarts: Annotated[int, Field(ge=1, le=1000, description="fits, each with its own seed; the likeliest counts")] = 1
 
     def starts(self) -> "list[FitConfig]":
-        """Give the options of each of the fits that `restarts` asks for."""
-        return [self.model_copy(update={"seed": self.seed + k, "restarts": 1}) for k in range(self.restarts)]
+        """Give the options of each of the fits that `restarts` asks for; another seed has other starts."""
+        first = self.seed * self.restarts
+        return [self.model_copy(update={"seed": first + k, "restarts": 1}) for k in range(self.restarts)]
 
 
 PRESETS = {
