@@ -49,6 +49,16 @@ def test_or_to_a_file(trained: Path, known: Path, tmp_path: Path) -> None:
     assert (tmp_path / "made.tsv").read_text("utf-8") == known.read_text("utf-8")
 
 
+def test_outputs_that_a_cfg_accepts_come_first(trained: Path, known: Path, tmp_path: Path) -> None:
+    all_beams = table(predict(trained, known, "--beams", 8, "-k", 8).stdout)
+    second = all_beams[0][2]
+    (tmp_path / "output.cfg").write_text(f"ROOT => {second}\n", "utf-8")
+    found = table(predict(trained, known, "--output-cfg", tmp_path / "output.cfg").stdout)
+    assert found == [[source, second if second in outputs else outputs[0]] for source, *outputs in all_beams]
+    (tmp_path / "output.cfg").write_text("ROOT => ##X\n", "utf-8")
+    assert "output.cfg" in refused(trained, known, "--output-cfg", tmp_path / "output.cfg")
+
+
 def test_inputs_are_lines_or_the_first_column(trained: Path, tmp_path: Path) -> None:
     (tmp_path / "inputs.txt").write_text("walk  left\n\n  jump\n", "utf-8")
     (tmp_path / "inputs.tsv").write_text("walk left\tANYTHING\tmore\njump\n", "utf-8")

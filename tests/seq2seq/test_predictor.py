@@ -177,6 +177,17 @@ def test_outputs_come_in_the_order_of_their_scores(model: Seq2Seq) -> None:
         assert scores == sorted(scores, reverse=True)
 
 
+def test_of_the_beams_the_accepted_come_first(model: Seq2Seq) -> None:
+    inputs = [pair.source_text for pair in PAIRS]
+    found = model.predict(inputs, beams=4, k=4)
+    thirds = {outputs[2].text for outputs in found}
+    chosen = model.predict(inputs, beams=4, k=2, accept=thirds.__contains__)
+    for outputs, (first, second) in zip(found, chosen, strict=True):
+        known = [p for p in outputs if p.text in thirds]
+        assert [first, second] == [*known, *(p for p in outputs if p not in known)][:2]
+    assert model.predict(inputs, beams=4, accept=lambda text: False) == [outputs[:1] for outputs in found]
+
+
 def test_more_outputs_than_beams_are_refused(model: Seq2Seq) -> None:
     with pytest.raises(InputError, match="3 outputs need as many beams, not 2"):
         model.predict(["does"], beams=2, k=3)

@@ -17,18 +17,25 @@ def predict(
         Path, typer.Argument(help="Inputs, one a line; the first column of .tsv, a field of .jsonl. Plain or .gz.")
     ],
     out: Annotated[Path | None, typer.Option(help="Write input<TAB>output here; default: the screen.")] = None,
-    beams: Annotated[int, typer.Option(min=1, help="Beams of the search; 1: greedy.")] = 1,
+    beams: Annotated[
+        int | None, typer.Option(min=1, help="Beams of the search; default: 1, greedy, and 8 with --output-cfg.")
+    ] = None,
     k: Annotated[int, typer.Option("-k", min=1, help="Give so many outputs, the best first; needs as many beams.")] = 1,
     scores: Annotated[bool, typer.Option("--scores", help="Give log p(output | input) after each output.")] = False,
     batch_size: Annotated[int, typer.Option(min=1, help="Inputs at a time.")] = 128,
+    output_cfg: Annotated[
+        Path | None, typer.Option(help="A CFG of valid outputs: of the beams, those that it accepts come first.")
+    ] = None,
     device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
     threads: Annotated[int | None, typer.Option(min=1, help="Threads on the CPU; default: as torch chooses.")] = None,
     input_field: Annotated[str, typer.Option(help="JSON lines: the field with the input.")] = "input",
 ) -> None:
     """Predict the output of each input, written as input<TAB>output."""
     from csl.data.files import atomic_writer, read_inputs
+    from csl.grammar.output_cfg import OutputCfg
 
     sources = read_inputs(inputs, input_field)
+    cfg = OutputCfg.read(output_cfg) if output_cfg else None
     need_torch()
     from csl.seq2seq.predictor import Seq2Seq, use_threads
 
@@ -36,7 +43,8 @@ def predict(
     console, start = new_console(stderr=True), time.perf_counter()
     with LiveLine(console, "loading …", "stopped; nothing was written") as live:
         found = Seq2Seq.load(run, device).predict(
-            sources, beams=beams, k=k, scores=scores, batch_size=batch_size,
+            sources, beams=beams or (8 if cfg else 1), k=k, scores=scores, batch_size=batch_size,
+            accept=(lambda text: cfg.accepts(text.split())) if cfg else None,
             progress=lambda done: live.update(f"predicted {done:,} of {len(sources):,}"),
         )  # fmt: skip
     rows = (

@@ -75,11 +75,13 @@ class Seq2Seq:
         k: int = 1,
         scores: bool = False,
         batch_size: int = 128,
+        accept: Callable[[str], bool] | None = None,
         progress: Callable[[int], None] = lambda done: None,
     ) -> list[list[Prediction]]:
         """Give the k best outputs of each input, best first; greedily with one beam. `progress` hears the number done.
 
-        Inputs are sorted by length, the longest first, so that memory runs out at once or never.
+        With `accept`, those of the beams' outputs that it accepts come first. Inputs are sorted by length, the longest
+        first, so that memory runs out at once or never.
         """
         if k > beams:
             raise InputError(f"{k} outputs need as many beams, not {beams}")
@@ -91,8 +93,9 @@ class Seq2Seq:
             chosen = order[begin : begin + batch_size]
             low = enough_memory(f"batch_size {batch_size} or beams {beams}")
             with low, torch.inference_mode(), autocast(self.config, self.device):
-                for i, outputs in zip(chosen, self._batch([ids[i] for i in chosen], beams, k, scores), strict=True):
-                    found[i] = outputs
+                some = self._batch([ids[i] for i in chosen], beams, beams if accept else k, scores)
+            for i, outputs in zip(chosen, some, strict=True):
+                found[i] = sorted(outputs, key=lambda p: not accept(p.text))[:k] if accept else outputs
             progress(min(begin + batch_size, len(order)))
         return found
 
