@@ -120,6 +120,16 @@ def test_processes_add_up_to_one() -> None:
     assert alone.take_loss(1) == pytest.approx(mean, rel=1e-5)
 
 
+def test_processes_with_unequal_shares_make_as_many_passes() -> None:
+    batch, updaters = new_batches()[1], [new_updater(changed(PLAIN, piece=1), index, 4) for index in range(4)]
+    assert [len(batch.part(index, 4).source) for index in range(4)] == [2, 2, 1, 1]
+    for updater in updaters:
+        passes: list[object] = []
+        updater.network.register_forward_hook(lambda *call, passes=passes: passes.append(call))
+        updater(batch, 0)
+        assert len(passes) == 1  # one with more would wait for the others
+
+
 def loss_with_dropout(seed: int, step: int, index: int = 0, processes: int = 1) -> float:
     """The loss of the same pairs with the same weights, as dropout has it."""
     updater = new_updater(changed(TINY, dropout=0.5), index, processes)

@@ -36,10 +36,10 @@ class Batch:
         source, mask, labels = (np.ascontiguousarray(a[index::parts]) for a in (self.source, self.mask, self.labels))
         return Batch(source, mask, labels, self.tokens)
 
-    def pieces(self, pairs: int) -> Iterator["Batch"]:
-        """Give pieces of at least so many pairs (or all of them), of like length and without needless padding."""
+    def pieces(self, number: int) -> Iterator["Batch"]:
+        """Give so many pieces of about equal size, of pairs of like length and without needless padding."""
         targets = (self.labels != IGNORED).sum(1)
-        for rows in np.array_split(np.argsort(targets, kind="stable"), max(1, len(targets) // pairs)):
+        for rows in np.array_split(np.argsort(targets, kind="stable"), number):
             wide, long = (rounded(lengths[rows].max()) for lengths in (self.mask.sum(1), targets))
             yield Batch(self.source[rows, :wide], self.mask[rows, :wide], self.labels[rows, :long], self.tokens)
 

@@ -97,7 +97,8 @@ class Updater:
         set_rate(self.optimizer, self._config, step)
         torch.manual_seed(self._config.seed * 1_000_003 + step * workers + own)  # dropout depends on nothing else
         self.optimizer.zero_grad(set_to_none=False)
-        for piece in batch.part(own, workers).pieces(self._piece):
+        number = max(1, len(batch.source) // workers // self._piece)  # of passes, the same in each process
+        for piece in batch.part(own, workers).pieces(number):
             # the mean over the batch's tokens is the weighted sum of the pieces' means, averaged over the processes
             weight = np.float32((piece.labels >= 0).sum() * workers / batch.tokens)
             self._run(self._backward, piece.source, piece.mask, piece.labels, np.array(weight))
