@@ -6,7 +6,9 @@ import pytest
 
 from csl.data import Example
 from csl.errors import InputError
-from csl.experiment.report.scores import describe_scores, read_predictions
+from csl.experiment import stages
+from csl.experiment.report.scores import SYSTEMS, describe_scores, read_predictions
+from csl.experiment.report.summary import NAMES
 
 EXAMPLES = [
     Example.of("a", "f ( a )", category="one"),
@@ -55,3 +57,7 @@ def test_predictions_of_other_inputs_are_left_out_and_named(tmp_path: Path) -> N
     (folder / "t5.tsv").write_text("one column\n", "utf-8")
     with pytest.raises(InputError, match=r"t5\.tsv:1: one column"):
         read_predictions(tmp_path, EXAMPLES)
+
+
+def test_every_system_of_a_run_is_in_its_report() -> None:
+    assert {"csl", "ensemble", "nqg_t5", *stages.SYSTEMS.values()} == set(SYSTEMS) == set(NAMES)

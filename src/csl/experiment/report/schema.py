@@ -142,7 +142,7 @@ class Group(TypedDict):
 
 
 class Scores(TypedDict):
-    """How good the systems are: csl, t5, augmented, ensemble, as far as there are predictions."""
+    """How good the systems are (see `scores.SYSTEMS`), as far as there are predictions."""
 
     systems: dict[str, Score]
     by_length: list[Group]  # by the number of tokens of the input

@@ -13,7 +13,7 @@ from csl.errors import InputError
 from csl.experiment.report.schema import Group, Score, Scores
 from csl.seq2seq.predictions import Predictions
 
-SYSTEMS = ("csl", "t5", "augmented", "ensemble")
+SYSTEMS = ("csl", "t5", "augmented", "ensemble", "nqg", "nqg_t5", "span_label")
 
 
 def read_predictions(folder: Path, examples: Sequence[Example]) -> tuple[dict[str, list[str]], list[str]]:

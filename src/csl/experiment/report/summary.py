@@ -11,7 +11,10 @@ from csl.experiment.report.curves import FOLDERS
 from csl.experiment.report.material import Material, read_object
 from csl.experiment.report.schema import Coverage, Fact, FitStep, Rules, Scores, SyntheticPairs, UncoveredInputs
 
-NAMES = {"csl": "CSL", "t5": "sequence-to-sequence", "augmented": "with augmentation", "ensemble": "ensemble"}
+NAMES = {
+    "csl": "CSL", "t5": "sequence-to-sequence", "augmented": "with augmentation", "ensemble": "ensemble",
+    "nqg": "NQG", "nqg_t5": "NQG-T5", "span_label": "NQG's model on this grammar",
+}  # fmt: skip
 
 
 def title(material: Material) -> str:
