@@ -137,6 +137,25 @@ def test_of_many_at_once_one_works(tmp_path: Path, start: Start) -> None:
     assert lines[::2] == lines[1::2]
 
 
+@pytest.mark.parametrize("moment", ["is_dir", "open"])
+def test_a_folder_that_is_removed_meanwhile_is_made_again(
+    moment: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another process, for which it stayed empty, removes it after it was found and before the lock lies in it."""
+    folder, method = tmp_path / "new" / "run", getattr(Path, moment)
+
+    def remove(path: Path, *args: Any, **options: Any) -> Any:
+        monkeypatch.setattr(Path, moment, method)
+        folder.rmdir()
+        folder.parent.rmdir()
+        return method(path, *args, **options)
+
+    folder.mkdir(parents=True)
+    monkeypatch.setattr(Path, moment, remove)
+    with alone(folder):
+        assert (folder / LOCK).exists()
+
+
 def test_a_new_folder_that_stays_empty_is_removed(tmp_path: Path) -> None:
     with alone(tmp_path / "new" / "run"):
         assert (tmp_path / "new" / "run").is_dir()

@@ -22,6 +22,7 @@ from csl.data.example import Example
 from csl.errors import InputError, from_system
 
 PARTIAL = ".partial"  # the end of the name of a file that is being written
+TRIES = 100  # at making a folder that another process, for which it stayed empty, removes
 LONGEST_LINE = 1 << 26  # bytes: a longer one, as a gzip bomb has it, is refused before it fills the memory
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
@@ -82,10 +83,12 @@ def _text(raw: BinaryIO, packed: bool) -> TextIO:
 
 def make_folder(folder: Path | str) -> None:
     """Make a folder, and those above it, unless it is there."""
-    try:
-        Path(folder).mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise from_system(error, "cannot be made a folder to write to", folder) from error
+    for left in reversed(range(TRIES)):
+        try:
+            return Path(folder).mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            if not (left and isinstance(error, FileExistsError | FileNotFoundError)):
+                raise from_system(error, "cannot be made a folder to write to", folder) from error
 
 
 def link(source: Path, target: Path) -> None:

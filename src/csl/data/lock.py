@@ -4,6 +4,7 @@ The lock is on the file `.lock`, which says whose it is and is removed at the en
 nothing. Who only reads needs no lock: files are only ever replaced as a whole.
 """
 
+import errno
 import fcntl
 import os
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import TextIO
 
-from csl.data.files import make_folder, remove_partial
+from csl.data.files import TRIES, make_folder, remove_partial
 from csl.errors import CslError, from_system
 
 LOCK = ".lock"
@@ -28,8 +29,7 @@ def alone(folder: Path | str, *, wait: bool = False) -> Iterator[None]:
     """
     folder = Path(folder)
     whole, made = folder.resolve(), [path for path in (folder, *folder.parents) if not path.exists()]
-    make_folder(folder)
-    if whole in _HELD.get() or not os.access(whole, os.W_OK):
+    if whole in _HELD.get():
         yield
         return
     token = _HELD.set(_HELD.get() | {whole})
@@ -50,7 +50,10 @@ def _locked(folder: Path, wait: bool) -> Iterator[None]:
     try:
         file = _lock(path, wait)
     except OSError as error:
-        raise from_system(error, "cannot be locked", path) from error
+        if error.errno not in (errno.EACCES, errno.EROFS) or os.access(folder, os.W_OK):
+            raise from_system(error, "cannot be locked", path) from error
+        yield
+        return
     with file:
         try:
             yield
@@ -60,8 +63,7 @@ def _locked(folder: Path, wait: bool) -> Iterator[None]:
 
 def _lock(path: Path, wait: bool) -> TextIO:
     while True:
-        make_folder(path.parent)  # who held the lock may have removed it
-        file = path.open("a+", encoding="ascii", errors="replace")
+        file = _open(path)
         try:
             if _take(file, path, wait):
                 return file
@@ -69,6 +71,15 @@ def _lock(path: Path, wait: bool) -> TextIO:
             file.close()
             raise
         file.close()
+
+
+def _open(path: Path) -> TextIO:
+    """Open the file of a lock, in a folder that who held the lock may be removing."""
+    for _ in range(TRIES):
+        make_folder(path.parent)
+        with suppress(FileNotFoundError):
+            return path.open("a+", encoding="ascii", errors="replace")
+    raise FileNotFoundError(errno.ENOENT, "its folder is removed again and again")
 
 
 def _take(file: TextIO, path: Path, wait: bool) -> bool:
