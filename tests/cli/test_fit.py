@@ -1,12 +1,12 @@
 """`csl fit` as a person meets it: what it prints, what it writes, what it refuses, and how it goes on."""
 
-import functools
 import json
 import os
 import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +22,7 @@ PAIRS = {
     "walk": "WALK", "run": "RUN", "jump": "JUMP", "walk twice": "WALK WALK", "run twice": "RUN RUN",
     "walk and run": "WALK RUN", "run twice and walk": "RUN RUN WALK", "run and run": "RUN RUN",
 }  # fmt: skip
+Stop = Callable[..., tuple[int, str]]
 QUICK = ("--set", "optimizer=em", "--set", "steps=5")
 LONG = ("--preset", "scan", "--set", "restarts=1", "--set", "steps=1500", "--set", "batch_size=4")
 
@@ -113,14 +114,8 @@ def test_a_model_that_is_there_is_not_fitted_again(run: Path) -> None:
     assert "wrote" in csl("fit", run, "--set", "optimizer=em", "--set", "steps=6").output
 
 
-def test_a_killed_fit_goes_on_to_the_same_parameters(run: Path, whole: bytes) -> None:
-    with subprocess.Popen(start("fit", run, *LONG), stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        for text in process.stdout:
-            if text.startswith("step 500 "):
-                process.kill()
-                break
-    assert process.returncode == -signal.SIGKILL
+def test_a_killed_fit_goes_on_to_the_same_parameters(run: Path, whole: bytes, stop: Stop) -> None:
+    assert stop("step 500 ", signal.SIGKILL, "fit", run, *LONG)[0] == -signal.SIGKILL
     assert not (run / "model.npz").exists()
     result = csl("fit", run, *LONG)
     assert result.exit_code == 0, result.exception
@@ -130,19 +125,9 @@ def test_a_killed_fit_goes_on_to_the_same_parameters(run: Path, whole: bytes) ->
     assert [line["step"] for line in metrics if line["stage"] == "fit"] == list(range(50, 1501, 50))
 
 
-def test_ctrl_c_says_how_to_go_on(run: Path, whole: bytes) -> None:
-    line = start("fit", run, *LONG)
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    # jobs in the background inherit a SIGINT that is ignored; a person's terminal does not
-    listen = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
-    with subprocess.Popen(line, **pipes, text=True, preexec_fn=listen) as process:  # noqa: PLW1509
-        assert process.stdout is not None
-        for text in process.stdout:
-            if text.startswith("step 500 "):
-                process.send_signal(signal.SIGINT)
-                break
-        _, said = process.communicate()
-    assert (process.returncode, said) == (130, "stopped; the same command goes on from the last report\n")
+def test_ctrl_c_says_how_to_go_on(run: Path, whole: bytes, stop: Stop) -> None:
+    stopped = stop("step 500 ", signal.SIGINT, "fit", run, *LONG)
+    assert stopped == (130, "stopped; the same command goes on from the last report\n")
     assert csl("fit", run, *LONG).exit_code == 0
     assert parameters(run) == whole
 

@@ -1,11 +1,11 @@
 """`csl induce` as a person meets it: what it prints, what it writes, what it refuses."""
 
-import functools
 import os
 import random
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -233,23 +233,13 @@ def test_help_names_the_options() -> None:
 
 
 @pytest.fixture(scope="module")
-def interrupted(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int, str]:
+def interrupted(
+    tmp_path_factory: pytest.TempPathFactory, stop: Callable[..., tuple[int, str]]
+) -> tuple[Path, int, str]:
     """A folder with train.tsv and the run of it that Ctrl-C stopped, with the exit code and what was said then."""
     folder = tmp_path_factory.mktemp("interrupted")
     write_examples(folder / "train.tsv", scan.prepare(None, "length").train)
-    start = "from csl.cli import main; main()"
-    line = [sys.executable, "-c", start, "induce", folder / "train.tsv", "--out", folder / "run"]
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    # jobs in the background inherit a SIGINT that is ignored; a person's terminal does not
-    listen = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
-    with subprocess.Popen(line, **pipes, text=True, preexec_fn=listen) as process:  # noqa: PLW1509
-        assert process.stdout is not None
-        for text in process.stdout:
-            if text.startswith("partition 2/16"):
-                process.send_signal(signal.SIGINT)
-                break
-        _, said = process.communicate()
-    return folder, process.returncode, said
+    return folder, *stop("partition 2/16", signal.SIGINT, "induce", folder / "train.tsv", "--out", folder / "run")
 
 
 def test_ctrl_c_leaves_a_run_that_goes_on_to_the_same_bytes(interrupted: tuple[Path, int, str]) -> None:

@@ -1,11 +1,11 @@
 """`csl train` as a person meets it: what it says and writes, every option, what it refuses, and how it goes on."""
 
-import functools
 import json
 import re
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -283,20 +283,12 @@ def test_a_folder_of_something_else_is_left_alone(resume: tuple[str, ...], pairs
     assert names(run) == {"metrics.jsonl"}
 
 
-def test_ctrl_c_says_how_to_go_on_and_the_same_command_does(pairs: Path, run: Path, tmp_path: Path) -> None:
+def test_ctrl_c_says_how_to_go_on_and_the_same_command_does(
+    pairs: Path, run: Path, tmp_path: Path, stop: Callable[..., tuple[int, str]]
+) -> None:
     long = (*QUICK, "--dev", str(pairs), "--set=steps=200", "--set=evaluate_every=20", "--set=dropout=0.1")
-    line = [sys.executable, "-m", "csl", "train", str(pairs), "--out", str(run), *long]
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    # jobs in the background inherit a SIGINT that is ignored; a person's terminal does not
-    listen = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
-    with subprocess.Popen(line, **pipes, text=True, preexec_fn=listen) as process:  # noqa: PLW1509
-        assert process.stdout is not None
-        for text in process.stdout:
-            if text.startswith("step 40 "):  # the checkpoint of step 20 is written
-                process.send_signal(signal.SIGINT)
-                break
-        _, said = process.communicate()
-    assert (process.returncode, said) == (130, "stopped; the same command goes on from the last checkpoint\n")
+    stopped = stop("step 40 ", signal.SIGINT, "train", pairs, "--out", run, *long)  # the checkpoint of 20 is written
+    assert stopped == (130, "stopped; the same command goes on from the last checkpoint\n")
     assert not (run / "model").exists()
     result = train(pairs, "--out", run, *long)
     assert re.search(r"^going on after step \d0$", result.stdout, re.MULTILINE)
