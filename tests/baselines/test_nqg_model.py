@@ -12,12 +12,12 @@ from typer.testing import CliRunner, Result
 
 from csl.baselines.nqg.config import NqgFitConfig
 from csl.baselines.nqg.encoder import Encoder
-from csl.baselines.nqg.fit import LogMarginal, PairData, fit
+from csl.baselines.nqg.fit import CHECK, LogMarginal, PairData, fit
 from csl.baselines.nqg.model import NqgModel
 from csl.cli import app
 from csl.data import Example, write_examples
 from csl.errors import InputError
-from csl.experiment.nqg import load_model, save_model
+from csl.experiment.nqg import fit_into, load_model, save_model
 from csl.grammar import Grammar, Nt, Rule, parse_grammar, write_grammar
 from csl.grammar.output_cfg import OutputCfg
 from csl.parsing.derivation import Derivation
@@ -161,6 +161,40 @@ def test_the_same_seed_gives_the_same_model(folder: Path) -> None:
     options = SMALL.model_copy(update={"encoder_rate": 0.001, "steps": 3, "dropout": 0.2})
     first, second = (fit(grammar, examples, Encoder.load(folder), options).model.state_dict() for _ in range(2))
     assert all(torch.equal(first[name], second[name]) for name in first)
+
+
+@pytest.mark.parametrize("rate", [0.0, 0.001])
+def test_a_fit_that_was_stopped_goes_on_to_the_same_weights(rate: float, tmp_path: Path, folder: Path) -> None:
+    options = SMALL.model_copy(update={"encoder_rate": rate, "steps": CHECK + 20, "dropout": 0.2})
+    examples = [Example.of("a and b or c", "( A [ B C ] )"), Example.of("a or b and c", "( [ A B ] C )")]
+    said: list[str] = []
+
+    def make(name: str, *, seed: int = 0, stop: bool = False, resume: bool = True) -> bytes:
+        def progress(_: object) -> None:
+            if stop:
+                raise KeyboardInterrupt
+
+        run, config = tmp_path / name, options.model_copy(update={"seed": seed})
+        run.mkdir(exist_ok=True)
+        write_grammar(run / "grammar.txt", parse_grammar(AMBIGUOUS))
+        said.clear()
+        fit_into(run, examples, str(folder), config, resume=resume, say=said.append, progress=progress)
+        assert not list(run.glob("nqg/checkpoint*"))
+        return (run / "nqg" / "weights.safetensors").read_bytes()
+
+    whole, other = make("whole"), make("other", seed=1)
+    assert whole != other
+    for name in ("same", "other seed", "damaged"):
+        with pytest.raises(KeyboardInterrupt):
+            make(name, stop=True)
+    assert make("same") == whole
+    assert said == [f"going on after step {CHECK}"]
+    assert make("other seed", seed=1) == other
+    assert said == []
+    (tmp_path / "damaged" / "nqg" / "checkpoint.npz").write_bytes(b"damage")
+    with pytest.raises(InputError, match="damaged file; fit again with --no-resume"):
+        make("damaged")
+    assert make("damaged", resume=False) == whole
 
 
 def test_examples_that_no_derivation_gives_are_refused(encoder: Encoder) -> None:

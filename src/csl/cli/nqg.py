@@ -81,6 +81,7 @@ def fit(
     settings: Annotated[
         list[str] | None, typer.Option("--set", help="An option as key=value; may be repeated.")
     ] = None,
+    resume: Annotated[bool, typer.Option(help="Go on with a fit that was stopped, if it is the same.")] = True,
     device: Device = "auto",
     threads: Threads = None,
     input_field: InputField = "input",
@@ -103,13 +104,16 @@ def fit(
     path = train or training_file(run)
     examples = list(read_examples(path, source_field=input_field, target_field=output_field))
     place = _place(device, threads)
-    with LiveLine(console, "loading the encoder, building forests …", "stopped; nothing was written") as live:
+    stopped = "stopped; the same command goes on from the last report"
+    with LiveLine(console, "loading the encoder, building forests …", stopped) as live:
 
         def show(report: "NqgProgress") -> None:
             line = f"step {report.step:,} of {report.steps:,}: mean log p(y | x) {report.log_prob:.3f}"
             live.update(line, line if report.step % PLAIN == 0 else "")
 
-        fitted = fit_into(run, examples, encoder, options, device=place, progress=show)
+        fitted = fit_into(
+            run, examples, encoder, options, device=place, resume=resume, say=console.print, progress=show
+        )
     if fitted.left_out:
         console.print(f"{len(fitted.left_out):,} pairs left out: the grammar does not derive them")
     seconds = time.perf_counter() - start

@@ -64,3 +64,15 @@ class Checkpoint:
         for path in (self._previous, self._path):
             if path.exists():  # a read-only disk refuses to remove even what is not there
                 path.unlink()
+
+
+class ArraysCheckpoint(Checkpoint):
+    """Keeps states that are arrays and nothing else, as those of fits are."""
+
+    def load(self) -> Arrays | None:
+        """Give the state saved last."""
+        return self.found[0] if self.found else None
+
+    def save(self, state: Arrays) -> None:
+        """Take a state, for the next line of the log."""
+        self.hold(state, {})

@@ -24,7 +24,7 @@ from csl.engine.engine import Engine
 from csl.engine.threads import ONE_THREAD
 from csl.errors import InputError
 from csl.experiment.arrays import DAMAGED, DamagedError, load_arrays, save_arrays
-from csl.experiment.checkpoint import Checkpoint
+from csl.experiment.checkpoint import ArraysCheckpoint
 from csl.grammar import Grammar, read_grammar
 from csl.grammar.notation import grammar_file
 from csl.grammar.output_cfg import OutputCfg
@@ -32,7 +32,7 @@ from csl.kernels.source_chart import Forests
 from csl.model.config import FitConfig
 from csl.model.data import ForestData, are_sound, build
 from csl.model.fit import Fitted, Progress, likeliest, optimise, with_labels
-from csl.model.model import FloatArray, Model, context_starts
+from csl.model.model import Model, context_starts
 
 REMEDY = "fit again with --no-resume"
 STAGES = ("fit", "refit")
@@ -43,16 +43,6 @@ def _hash(*items: object) -> str:
     for item in items:
         digest.update(f"{item}\n".encode("utf-8", "surrogatepass"))
     return digest.hexdigest()
-
-
-class _FitCheckpoint(Checkpoint):
-    """Keeps the state of a fit."""
-
-    def load(self) -> dict[str, FloatArray] | None:
-        return self.found[0] if self.found else None
-
-    def save(self, state: dict[str, FloatArray]) -> None:
-        self.hold(state, {})
 
 
 def read_run(folder: Path) -> tuple[Grammar, OutputCfg | None]:
@@ -108,7 +98,7 @@ def fit_into(
         if held_out and held_out.left_out:
             say(f"{len(held_out.left_out):,} dev pairs left out: the grammar does not derive them, or in too many ways")
         about = _hash(*grammar, *map(_pair, examples), "dev", *map(_pair, dev))
-        checkpoints, fits = dict[int, _FitCheckpoint](), list[Fitted]()
+        checkpoints, fits = dict[int, ArraysCheckpoint](), list[Fitted]()
 
         def log(report: Progress) -> None:
             checkpoint.log(json.dumps({"stage": name, **report._asdict()}))
@@ -117,7 +107,7 @@ def fit_into(
 
         for number, start in enumerate(config.starts(), 1):
             path = folder / f"{name}-checkpoint{f'-{number}' if number > 1 else ''}.npz"
-            checkpoint = checkpoints[start.seed] = _FitCheckpoint(path, _hash(start, about), REMEDY, say)
+            checkpoint = checkpoints[start.seed] = ArraysCheckpoint(path, _hash(start, about), REMEDY, say)
             if state := checkpoint.load():
                 say(f"going on after step {int(state['number']):,}")
                 write_log(name, checkpoint.lines)

@@ -4,7 +4,8 @@ config.json      the options of the induction, what they were applied to, and a 
 output.cfg       the output CFG, if there is one
 grammar.txt      the grammar
 metrics.jsonl    one line for each rule that was added
-nqg/             the model: the encoder's sizes and tokenizer, weights.safetensors, and nqg.json, written last
+nqg/             the model: the encoder's sizes and tokenizer, weights.safetensors, and nqg.json, written last;
+                 checkpoint.npz says where an unfinished fit stands
 
 The grammar of `csl induce` serves as well: the model's files go to its folder, beside those of CSL's own model.
 """
@@ -15,6 +16,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pydantic import BaseModel
+
 from csl import __version__
 from csl.baselines.nqg.config import NqgFitConfig, NqgInductionConfig
 from csl.baselines.nqg.induction import Addition, induce
@@ -22,19 +25,22 @@ from csl.data import Example
 from csl.data.files import hash_file, read_json, replacing, write_json, write_text
 from csl.data.lock import alone
 from csl.errors import InputError
+from csl.experiment.checkpoint import ArraysCheckpoint
 from csl.experiment.fitting import read_run
 from csl.grammar import Grammar, write_grammar
 from csl.grammar.output_cfg import OutputCfg
 
 if TYPE_CHECKING:
+    from csl.baselines.nqg.encoder import Encoder
     from csl.baselines.nqg.fit import NqgFitted, NqgProgress
     from csl.baselines.nqg.model import NqgModel
 
+REMEDY = "fit again with --no-resume"
 MODEL, WEIGHTS, ABOUT = "nqg", "weights.safetensors", "nqg.json"
 
 
-def fingerprint(examples: Sequence[Example], config: NqgInductionConfig, output_cfg: OutputCfg | None) -> str:
-    """Hash all that a run depends on."""
+def fingerprint(examples: Sequence[Example], config: BaseModel, output_cfg: OutputCfg | None = None) -> str:
+    """Hash what a run depends on."""
     digest = hashlib.sha256(f"nqg {config.model_dump_json()} {output_cfg}".encode("utf-8", "surrogatepass"))
     for example in examples:
         digest.update(f"{example.source} {example.target}\n".encode("utf-8", "surrogatepass"))
@@ -104,18 +110,37 @@ def fit_into(
     config: NqgFitConfig,
     *,
     device: str = "cpu",
+    resume: bool = True,
+    say: Callable[[str], None] = lambda line: None,
     progress: Callable[["NqgProgress"], None] = lambda _: None,
 ) -> "NqgFitted":
-    """Fit a model to the grammar of a run folder, with a pretrained encoder, and keep it there."""
+    """Fit a model to the grammar of a run folder, with a pretrained encoder, and keep it there.
+
+    A fit that was stopped goes on, unless `resume` is off.
+    """
     from csl.baselines.nqg.encoder import Encoder  # noqa: PLC0415 — torch only where it is needed
     from csl.baselines.nqg.fit import fit  # noqa: PLC0415
 
     grammar, output_cfg = read_run(folder)
-    fitted = fit(
-        grammar, examples, Encoder.load(encoder), config, output_cfg=output_cfg, device=device, progress=progress
-    )
-    save_model(folder, fitted.model)
-    return fitted
+    loaded = Encoder.load(encoder)
+    mark = " ".join([fingerprint(examples, config), _grammar_mark(grammar), _weights_mark(loaded)])
+    checkpoint = ArraysCheckpoint(folder / MODEL / "checkpoint.npz", mark, REMEDY, say)
+
+    def log(report: "NqgProgress") -> None:
+        checkpoint.log(json.dumps(report._asdict()))
+        progress(report)
+
+    with alone(folder):
+        if not resume:
+            checkpoint.remove()
+        if state := checkpoint.load():
+            say(f"going on after step {int(state['number']):,}")
+        fitted = fit(
+            grammar, examples, loaded, config, output_cfg=output_cfg, device=device, progress=log, checkpoint=checkpoint
+        )
+        save_model(folder, fitted.model)
+        checkpoint.remove()
+        return fitted
 
 
 def load_model(folder: Path, device: str = "cpu") -> "NqgModel":
@@ -148,3 +173,11 @@ def load_model(folder: Path, device: str = "cpu") -> "NqgModel":
 
 def _grammar_mark(grammar: Grammar) -> str:
     return hashlib.sha256("\n".join(map(str, grammar)).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _weights_mark(encoder: "Encoder") -> str:
+    digest = hashlib.sha256()
+    for name, values in encoder.state_dict().items():
+        digest.update(f"{name} {tuple(values.shape)}".encode())
+        digest.update(values.numpy().tobytes())
+    return digest.hexdigest()

@@ -333,6 +333,7 @@ class Stages:
         self._progress("NQG: loading the encoder, building forests …")
         fitted = fit_nqg_into(
             folder, self._examples("train"), self._recipe.nqg.encoder, self._nqg_config, device=self._place,
+            say=self._prefixed("NQG"),
             progress=lambda report: self._progress(
                 f"NQG: step {report.step:,} of {report.steps:,}, mean log p(y | x) {report.log_prob:.3f}"
             ),

@@ -1,6 +1,6 @@
 """Adam on batches: the compiled inside–outside pass as a function that torch differentiates."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -76,19 +76,29 @@ class Adam:
 
     def state(self) -> dict[str, FloatArray]:
         """Return what it takes to go on later."""
-        moments = {
-            f"{name}{k}": np.array(value.numpy())
-            for k, slot in self._adam.state_dict()["state"].items()
-            for name, value in slot.items()
-        }
-        return {"theta0": self.theta()[0], "theta1": self.theta()[1], **moments}
+        return state_of(self._theta, self._adam)
 
     def restore(self, state: dict[str, FloatArray]) -> None:
         """Go on from a state."""
-        saved = self._adam.state_dict()
-        for k, theta in enumerate(self._theta):
-            theta.data = torch.from_numpy(state[f"theta{k}"])
-            saved["state"][k] = {
-                name: torch.from_numpy(np.array(state[f"{name}{k}"])) for name in ("step", "exp_avg", "exp_avg_sq")
-            }
-        self._adam.load_state_dict(saved)
+        restore(self._theta, self._adam, state)
+
+
+def state_of(parameters: Sequence[torch.Tensor], adam: torch.optim.Adam) -> dict[str, FloatArray]:
+    """Give what it takes to go on with these parameters of an optimiser."""
+    moments = {
+        f"{name}{k}": np.array(value.cpu().numpy())
+        for k, slot in adam.state_dict()["state"].items()
+        for name, value in slot.items()
+    }
+    return {f"theta{k}": np.array(theta.detach().cpu().numpy()) for k, theta in enumerate(parameters)} | moments
+
+
+def restore(parameters: Sequence[torch.Tensor], adam: torch.optim.Adam, state: Mapping[str, FloatArray]) -> None:
+    """Put back what `state_of` gave."""
+    saved = adam.state_dict()
+    for k, theta in enumerate(parameters):
+        theta.data.copy_(torch.from_numpy(state[f"theta{k}"]))
+        if f"step{k}" in state:  # one that had a gradient
+            names = ("step", "exp_avg", "exp_avg_sq")
+            saved["state"][k] = {name: torch.from_numpy(np.array(state[f"{name}{k}"])) for name in names}
+    adam.load_state_dict(saved)

@@ -24,9 +24,11 @@ from csl.grammar import Grammar
 from csl.grammar.output_cfg import OutputCfg
 from csl.kernels.intersection import with_outputs
 from csl.kernels.source_chart import COVERED, Forests
+from csl.model.adam import restore, state_of
+from csl.model.fit import FitCheckpoint
 from csl.parsing.deriver import CHUNK, DEFAULT, product
 
-CHECK = 50  # steps between reports
+CHECK = 100  # steps between reports and checkpoints
 
 
 class NqgProgress(NamedTuple):
@@ -105,6 +107,7 @@ def fit(
     output_cfg: OutputCfg | None = None,
     device: str = "cpu",
     progress: Callable[[NqgProgress], None] = lambda _: None,
+    checkpoint: FitCheckpoint | None = None,
 ) -> NqgFitted:
     """Fit a model to examples; equal examples count as often as they occur.
 
@@ -116,42 +119,75 @@ def fit(
         data = PairData(model, examples)
         if not data.examples:
             raise InputError("the grammar derives none of the training pairs; was it induced from other data?")
-        return NqgFitted(model, data.left_out, _optimise(model, data, config, progress))
+        return NqgFitted(model, data.left_out, _optimise(model, data, progress, checkpoint))
 
 
-def _optimise(model: NqgModel, data: PairData, config: NqgFitConfig, progress: Callable[[NqgProgress], None]) -> float:
-    """Take the steps; return the mean log p(y | x) of the last ones."""
-    frozen = config.encoder_rate == 0
-    model.encoder.requires_grad_(not frozen)
-    cached = _vectors(model.encoder, data.examples) if frozen else []
-    groups: list[dict[str, Any]] = [{"params": list(model.scores.parameters()), "lr": config.learning_rate}]
-    if not frozen:
-        groups.append({"params": list(model.encoder.parameters()), "lr": config.encoder_rate})
-    adam = torch.optim.Adam(groups)
-    falling = torch.optim.lr_scheduler.LambdaLR(adam, lambda step: 1 - step / config.steps)
-    chance = data.copies / data.copies.sum()
-    report = NqgProgress(0, config.steps, float("nan"))
-    since: list[float] = []
-    for step in range(1, config.steps + 1):
+def _optimise(
+    model: NqgModel, data: PairData, progress: Callable[[NqgProgress], None], checkpoint: FitCheckpoint | None
+) -> float:
+    """Take the steps, from the last checkpoint on; return the mean log p(y | x) of the last ones."""
+    adam, steps = _Adam(model, data), model.config.steps
+    number, log_prob, since = 0, float("nan"), list[float]()
+    state = checkpoint.load() if checkpoint else None
+    if state:
+        number, log_prob = int(state["number"]), float(state["log_prob"])
+        adam.restore(state)
+    while number < steps:
+        number += 1
+        since.append(adam.step(number))
+        if number % CHECK == 0 or number == steps:
+            log_prob, since = float(np.mean(since)), []
+            if checkpoint:
+                place = {"number": np.array(float(number)), "log_prob": np.array(log_prob)}
+                checkpoint.save({**adam.state(), **place})
+            progress(NqgProgress(number, steps, log_prob))
+    return log_prob
+
+
+class _Adam:
+    """A model that torch's Adam makes better from batch to batch, at rates that fall to 0."""
+
+    def __init__(self, model: NqgModel, data: PairData) -> None:
+        self._model, self._data, config = model, data, model.config
+        self._chance = data.copies / data.copies.sum()
+        frozen = config.encoder_rate == 0
+        model.encoder.requires_grad_(not frozen)
+        self._vectors = _vectors(model.encoder, data.examples) if frozen else []
+        rates = {model.scores: config.learning_rate} | ({} if frozen else {model.encoder: config.encoder_rate})
+        self._adam = torch.optim.Adam({"params": [*part.parameters()], "rate": rate} for part, rate in rates.items())
+        self._trained = [parameter for part in rates for parameter in part.parameters()]
+        gpu = self._trained[0].device.index
+        self._dropout = torch.default_generator if gpu is None else torch.cuda.default_generators[gpu]
+
+    def step(self, number: int) -> float:
+        """Take step `number`, which decides the batch; return the batch's mean log p(y | x)."""
+        model, data, config = self._model, self._data, self._model.config
         model.train()
-        drawn = np.random.default_rng([config.seed, step]).choice(len(chance), config.batch_size, p=chance)
+        rng = np.random.default_rng([config.seed, number])
+        drawn = rng.choice(len(self._chance), config.batch_size, p=self._chance)
         places, copies = np.unique(drawn, return_counts=True)
-        vectors = [cached[k] for k in places] if frozen else model.encoder([data.examples[k].source for k in places])
+        sources = [data.examples[k].source for k in places]
+        vectors = [self._vectors[k] for k in places] if self._vectors else model.encoder(sources)
         scores = model.label_scores(data.charts, places, vectors)
         marginal = partial(data.log_prob, places, copies.astype(np.float64))
         mean = LogMarginal.apply(scores, marginal) / len(drawn)  # type: ignore[no-untyped-call]
         if not torch.isfinite(mean):
-            raise CslError(f"step {step}: log p(y | x) is no number any more; lower learning_rate and encoder_rate")
-        adam.zero_grad()
+            raise CslError(f"step {number}: log p(y | x) is no number any more; lower learning_rate and encoder_rate")
+        for group in self._adam.param_groups:
+            group["lr"] = group["rate"] * (1 - (number - 1) / config.steps)
+        self._adam.zero_grad()
         (-mean).backward()
-        adam.step()
-        falling.step()
-        since.append(mean.item())
-        if step % CHECK == 0 or step == config.steps:
-            report = NqgProgress(step, config.steps, float(np.mean(since)))
-            progress(report)
-            since = []
-    return report.log_prob
+        self._adam.step()
+        return float(mean.item())
+
+    def state(self) -> dict[str, FloatArray]:
+        """Return what it takes to go on later."""
+        return {**state_of(self._trained, self._adam), "dropout": self._dropout.get_state().numpy()}
+
+    def restore(self, state: dict[str, FloatArray]) -> None:
+        """Go on from a state."""
+        restore(self._trained, self._adam, state)
+        self._dropout.set_state(torch.from_numpy(state["dropout"]))
 
 
 @torch.no_grad()
