@@ -7,8 +7,8 @@ In order, each page in a folder of its own:
   in this process, which saves the imports; whatever needs a shell is run by one, with the real command.
 - `python` blocks: doctests if they have `>>>`, programs otherwise. Names are shared by the blocks of a page.
 
-In what is printed, `...` stands for anything. A block that mentions `../shared/data` needs the benchmark data, and is
-left out where that is not. Blocks with another tag, or none, are not run.
+In what is printed, `...` stands for anything. A block that mentions `$CSL_DATA` needs the benchmark data, and is left
+out where that is not. Blocks with another tag, or none, are not run.
 """
 
 import doctest
@@ -48,7 +48,7 @@ def same(expected: str, printed: str) -> bool:
 
 def plain(command: str) -> list[str] | None:
     """The arguments of a `csl` command that needs no shell."""
-    line = command.replace("\\\n", "")
+    line = os.path.expandvars(command.replace("\\\n", ""))
     words = list(shlex.shlex(line, posix=True, punctuation_chars=True))
     needs_shell = any(word[:1] in (*"();<>|&",) for word in words) or {*line} & {*"$`*?~"}
     return shlex.split(line)[1:] if words[0] == "csl" and not needs_shell else None
@@ -91,13 +91,11 @@ def run_python(block: str, names: dict[str, Any], page: Path) -> None:
 def test_the_examples_of_a_page_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "work"
     folder.mkdir()
-    if DATA.is_dir():
-        (tmp_path / "shared").mkdir()
-        (tmp_path / "shared" / "data").symlink_to(DATA, target_is_directory=True)
+    monkeypatch.setenv("CSL_DATA", str(DATA))
     monkeypatch.chdir(folder)
     names: dict[str, Any] = {"__name__": "__main__"}
     for language, block in blocks(page):
-        if "../shared/data" in block and not DATA.is_dir():
+        if "$CSL_DATA" in block and not DATA.is_dir():
             continue
         if language == "console":
             run_console(block, folder)
