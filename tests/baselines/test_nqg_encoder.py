@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 
 from csl.baselines.nqg.encoder import Encoder
 from csl.errors import InputError
@@ -24,6 +25,17 @@ def test_vectors_are_those_of_first_pieces_and_of_the_end(tmp_path: Path, make: 
         states = encoder.network(input_ids=ids).last_hidden_state[0]
         places = [1 + sum(len(w) if w != "?" else 1 for w in source[:k]) for k in range(len(source) + 1)]
         torch.testing.assert_close(vectors, states[places], atol=1e-5, rtol=1e-4)
+
+
+def test_of_weights_that_are_missing_only_the_pooler_may(tmp_path: Path) -> None:
+    path = bert(tmp_path / "bert") / "model.safetensors"
+    weights = load_file(path)
+    save_file({name: w for name, w in weights.items() if "pooler" not in name}, path, {"format": "pt"})
+    first, second = (Encoder.load(path.parent).state_dict() for _ in range(2))
+    assert all(torch.equal(first[name], second[name]) for name in first)
+    save_file({name: w for name, w in weights.items() if "query" not in name}, path, {"format": "pt"})
+    with pytest.raises(InputError, match=r"has no weights for \S+query\S+ and 1 others"):
+        Encoder.load(path.parent)
 
 
 def test_without_a_token_that_ends_inputs_the_last_piece_serves(tmp_path: Path) -> None:

@@ -239,6 +239,8 @@ def test_the_commands(tmp_path: Path, folder: Path) -> None:
     assert csl("nqg", "parse", run, "d", "--device", "cpu").exit_code == 1
     (tmp_path / "inputs").write_text("b twice twice\nd\n")
     assert "b twice twice\tB B B B\nd\t\n" in csl("nqg", "parse", run, tmp_path / "inputs", "--device", "cpu").stdout
+    assert csl("fit", run, "--set", "optimizer=em").exit_code == 0  # CSL's own model on the same grammar
+    assert csl("report", run).exit_code == 0
     shown = csl("nqg", "evaluate", run, train, "--device", "cpu").output
     assert "100.0%" in shown
     assert "6 of 6 pairs derivable: mean log p(y | x) " in shown

@@ -1,6 +1,8 @@
 """Files of examples: what was written is what is read, nothing is seen half done, and bad files get one clear line."""
 
 import gzip
+import os
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -189,6 +191,22 @@ def test_the_file_appears_only_when_complete(tmp_path: Path) -> None:
         assert not path.exists()
     assert path.read_text(encoding="utf-8") == "text"
     assert [p.name for p in path.parent.iterdir()] == ["x.txt"]
+
+
+def test_a_link_stays_and_what_it_leads_to_is_written(tmp_path: Path) -> None:
+    (tmp_path / "old.txt").write_text("old", "utf-8")
+    (tmp_path / "link.txt").symlink_to("old.txt")
+    write_text(tmp_path / "link.txt", "new")
+    assert (tmp_path / "link.txt").is_symlink()
+    assert (tmp_path / "old.txt").read_text("utf-8") == "new"
+
+
+def test_a_pipe_is_written_to(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with subprocess.Popen(["cat", tmp_path / "pipe"], stdout=subprocess.PIPE, text=True) as reader:
+        write_text(tmp_path / "pipe", "through")
+        assert reader.communicate()[0] == "through"
+    assert (tmp_path / "pipe").is_fifo()
 
 
 def test_json_is_readable(tmp_path: Path) -> None:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from csl.data.files import link, write_text
+from csl.data.files import hash_folder, link, write_text
 from csl.errors import InputError
-from csl.experiment.cache import Cache, Figures, hash_folder, hash_of
+from csl.experiment.cache import Cache, Figures, hash_of
 
 KEY = "0123456789abcdef"
 

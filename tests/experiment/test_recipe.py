@@ -194,17 +194,24 @@ def test_a_temperature_means_tempered() -> None:
 
 @given(
     title=st.text(st.characters(exclude_categories=["Cs"]), min_size=1),
+    prefix=st.sampled_from(["", "parse: "]),
     temperature=st.floats(0.001, 1e300) | st.just(float("inf")),
     rate=st.floats(1e-12, 1),
     states=st.integers(1, 10**6),
     unique=st.booleans(),
 )
 def test_what_is_written_is_read_again(
-    tmp_path_factory: pytest.TempPathFactory, title: str, temperature: float, rate: float, states: int, unique: bool
+    tmp_path_factory: pytest.TempPathFactory,
+    title: str,
+    prefix: str,
+    temperature: float,
+    rate: float,
+    states: int,
+    unique: bool,
 ) -> None:
     settings = {
         "fit.states": states, "fit.learning_rate": rate, "sampling.temperature": temperature,
-        "sampling.unique": unique, "train.prefix": title, "fit.unlabelled": "dev",
+        "sampling.unique": unique, "train.prefix": prefix, "fit.unlabelled": "dev",
     }  # fmt: skip
     recipe: Recipe = replace(read_recipe("geoquery/tmcd_1").changed(settings), name="again", title=title)
     path = tmp_path_factory.mktemp("recipes") / "again.toml"

@@ -405,6 +405,9 @@ def test_nqg_is_done_when_the_recipe_names_an_encoder(lab: Lab) -> None:
     assert training_file(run / "predecessor").samefile(run / "data" / "train.tsv")
     lab.run(options=options)
     assert {"predecessor", "span_label", "evaluate"} <= lab.cached
+    (lab.folder / "bert" / "notes.txt").write_text("another model under the same name", "utf-8")
+    lab.run(options=options, dry=True)
+    assert not {"predecessor", "span_label"} & lab.cached
     other = lab.run(1, options=options, until="nqg")
     assert not {"predecessor", "span_label"} & lab.cached
     weights = Path("span_label", "nqg", "weights.safetensors")

@@ -9,7 +9,13 @@ from typing import Any
 import pytest
 import torch
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
-from transformers import PreTrainedTokenizerFast, T5Config, T5ForConditionalGeneration
+from transformers import (
+    BartConfig,
+    BartForConditionalGeneration,
+    PreTrainedTokenizerFast,
+    T5Config,
+    T5ForConditionalGeneration,
+)
 
 from csl.data import Example
 from csl.seq2seq.config import TrainConfig
@@ -82,6 +88,22 @@ def make_pretrained(folder: Path, spare: str) -> Path:
     PreTrainedTokenizerFast(tokenizer_object=made, **special).save_pretrained(folder)
     save_t5(folder, len(pieces))
     return folder
+
+
+def make_bart(folder: Path) -> None:
+    """Write an untrained BART with a tokenizer of words, and its usual hints for generation."""
+    words = ["<s>", "<pad>", "</s>", "<unk>", *"abcd", "once", "four", "many"]
+    made = Tokenizer(models.WordLevel({word: i for i, word in enumerate(words)}, unk_token="<unk>"))
+    made.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    made.post_processor = processors.TemplateProcessing(single="<s> $A </s>", special_tokens=[("<s>", 0), ("</s>", 2)])
+    special = {"bos_token": "<s>", "pad_token": "<pad>", "eos_token": "</s>", "unk_token": "<unk>"}
+    PreTrainedTokenizerFast(tokenizer_object=made, **special).save_pretrained(folder)
+    torch.manual_seed(1)
+    layers = {f"{side}_{key}": 1 for side in ("encoder", "decoder") for key in ("layers", "attention_heads")}
+    sizes = BartConfig(vocab_size=len(words), d_model=32, encoder_ffn_dim=32, decoder_ffn_dim=32, **layers)
+    network = BartForConditionalGeneration(sizes)
+    network.generation_config.update(forced_bos_token_id=0, no_repeat_ngram_size=3, early_stopping=True, num_beams=4)
+    network.save_pretrained(folder)
 
 
 def save_t5(folder: Path, vocabulary: int) -> T5ForConditionalGeneration:

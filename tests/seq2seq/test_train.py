@@ -18,7 +18,7 @@ from csl.seq2seq.config import TrainConfig
 from csl.seq2seq.predictor import Prediction, Seq2Seq
 from csl.seq2seq.train import Progress, train
 
-from .conftest import PAIRS, TINY, changed
+from .conftest import PAIRS, TINY, changed, make_bart, make_pretrained
 
 DEV = PAIRS[::10]
 LONG = changed(TINY, steps=12, evaluate_every=4)
@@ -97,6 +97,19 @@ def test_a_pretrained_model_learns_signs_that_its_tokenizer_lacks(pretrained: Pa
     before = load_file(pretrained / "model.safetensors")
     assert after.keys() == before.keys()
     assert not any(torch.equal(after[name], before[name]) for name in ("shared.weight", "lm_head.weight"))
+
+
+def test_a_model_whose_outputs_begin_with_a_token_learns_without_its_old_habits(tmp_path: Path) -> None:
+    """As BART: `<s>` is part of what it learns to write, and its checkpoint says to begin so, and not to repeat."""
+    make_bart(tmp_path / "bart")
+    pairs = [Example.of(f"{n} {w}", " ".join([w] * k)) for w in "abcd" for k, n in enumerate(("once", "four"), 1)]
+    pairs += [Example.of(f"many {w}", " ".join([w] * 7)) for w in "abcd"]
+    options = {"steps": 150, "batch_size": 12, "dropout": 0, "warmup": 10, "learning_rate": 0.005, "prefix": ""}
+    config = changed(TINY, model=str(tmp_path / "bart"), **options)
+    model = train(pairs, tmp_path / "run", config)
+    assert accuracy(model, pairs) == 1
+    assert accuracy(Seq2Seq.load(tmp_path / "run"), pairs) == 1
+    assert model.predict(["many b"], beams=3, scores=True)[0][0].log_prob == pytest.approx(0, abs=0.1)
 
 
 def test_dropout_is_on_from_the_first_step(pretrained: Path, tmp_path: Path) -> None:
@@ -334,6 +347,15 @@ def test_a_folder_with_another_training_is_refused_with_what_differs(
         train(examples, tmp_path, changed(TINY, **changes))
     assert f"({message})" in str(caught.value)
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+
+
+def test_the_weights_that_it_starts_from_are_data_too(tmp_path: Path) -> None:
+    config = changed(TINY, model=str(make_pretrained(tmp_path / "start", "")))
+    train(PAIRS, tmp_path / "run", config)
+    train(PAIRS, tmp_path / "run", config)
+    make_pretrained(tmp_path / "start", "¡")
+    with pytest.raises(InputError, match="other data"):
+        train(PAIRS, tmp_path / "run", config)
 
 
 @pytest.mark.parametrize(("part", "value"), [("synthetic", PAIRS[:3]), ("dev", PAIRS[:3])])

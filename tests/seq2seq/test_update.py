@@ -130,6 +130,15 @@ def test_processes_with_unequal_shares_make_as_many_passes() -> None:
         assert len(passes) == 1  # one with more would wait for the others
 
 
+@pytest.mark.parametrize(("piece", "number"), [(1, 6), (2, 3), (4, 2), (5, 2), (6, 1), (100, 1)])
+def test_no_pass_has_more_pairs_than_asked_for(piece: int, number: int) -> None:
+    batch, updater, sizes = new_batches()[1], new_updater(changed(PLAIN, piece=piece)), list[int]()
+    updater.network.register_forward_hook(lambda *call: sizes.append(len(call[2].logits)))
+    updater(batch, 0)
+    assert (len(sizes), sum(sizes)) == (number, 6)
+    assert max(sizes) <= piece
+
+
 def loss_with_dropout(seed: int, step: int, index: int = 0, processes: int = 1) -> float:
     """The loss of the same pairs with the same weights, as dropout has it."""
     updater = new_updater(changed(TINY, dropout=0.5), index, processes)

@@ -31,26 +31,37 @@ _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 def replacing(path: Path | str) -> Iterator[BinaryIO]:
     """Open `path` for writing bytes; the file appears, complete, when the block ends without an exception.
 
-    Otherwise the file that was there stays. While it is written, a lock tells it from what a killed process left.
+    Otherwise the file that was there stays. While it is written, a lock tells it from what a killed process left. Links
+    are followed, and what is no file, such as a pipe, is written to as it is.
     """
-    path = Path(path)
-    partial = path.with_name(f".{path.name}.{os.getpid()}{PARTIAL}")
+    target = Path(os.path.realpath(path))
+    partial = target.with_name(f".{target.name}.{os.getpid()}{PARTIAL}")
     try:
-        if path.is_dir():
+        if target.is_dir():
             raise InputError("cannot be written: it is a folder; name a file", path)
-        path.parent.mkdir(parents=True, exist_ok=True)
+        if target.exists() and not target.is_file():
+            with target.open("wb") as file:
+                yield file
+            return
+        target.parent.mkdir(parents=True, exist_ok=True)
         with partial.open("wb") as file:
             with suppress(OSError):  # a file system without locks
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             yield file
             file.flush()
             os.fsync(file.fileno())
-        partial.replace(path)
+        partial.replace(target)
     except OSError as error:
         raise from_system(error, "cannot be written", path) from error
     finally:
         with suppress(OSError):
             partial.unlink(missing_ok=True)
+
+
+def spare(read: Path | None, written: Path | None) -> None:
+    """Refuse to write over what is read, a file or a folder, under whatever names."""
+    if read and written and read.exists() and written.exists() and written.samefile(read):
+        raise InputError("is read, and would be written over; name another place for the result", written)
 
 
 def remove_partial(folder: Path) -> None:
@@ -118,6 +129,12 @@ def hash_file(path: Path) -> str:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise from_system(error, "cannot be read", path) from error
+
+
+def hash_folder(folder: Path) -> dict[str, str]:
+    """Hash the files of a folder, by name; hidden ones do not count."""
+    paths = sorted(path for path in folder.rglob("*") if path.is_file() and not path.name.startswith("."))
+    return {path.relative_to(folder).as_posix(): hash_file(path) for path in paths}
 
 
 def write_text(path: Path | str, text: str) -> None:

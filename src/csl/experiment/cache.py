@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from csl.data.files import hash_file, read_json, write_json
+from csl.data.files import hash_file, hash_folder, read_json, write_json
 from csl.data.lock import LOCK, alone
 from csl.errors import InputError
 
@@ -103,9 +103,3 @@ def _clear(folder: Path) -> None:
 def hash_of(value: object) -> str:
     """Hash a value that JSON can have."""
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
-
-
-def hash_folder(folder: Path) -> dict[str, str]:
-    """Hash the files of a folder, by name; hidden ones do not count."""
-    paths = sorted(path for path in folder.rglob("*") if path.is_file() and not path.name.startswith("."))
-    return {path.relative_to(folder).as_posix(): hash_file(path) for path in paths}

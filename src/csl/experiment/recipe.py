@@ -148,9 +148,9 @@ class Recipe:
         lines = [f"title = {_literal(self.title)}"]
         for table, config in TABLES.items():
             lines += ["", f"[{table}]"]
-            for key in config.model_fields:
+            for key, field in config.model_fields.items():
                 value = getattr(getattr(self, table), key)
-                if value in (None, "") or (key == "seed" and table in SEEDED):
+                if value is None or value == field.default == "" or (key == "seed" and table in SEEDED):
                     continue
                 own = FILES.get(f"{table}.{key}") if (table, value) != ("fit", DEV) else None
                 lines.append(f"{key} = {_literal(own or value)}")

@@ -16,7 +16,7 @@ from csl import __version__
 from csl.baselines.geca import Geca, GecaConfig
 from csl.baselines.nqg.config import NqgFitConfig, NqgInductionConfig
 from csl.data import Example, read_examples
-from csl.data.files import hash_file, link, read_inputs, read_json, write_text
+from csl.data.files import hash_file, hash_folder, link, read_inputs, read_json, write_text
 from csl.data.options import changed
 from csl.data.score import Score, groups, same, score
 from csl.datasets.registry import FILES, data_set, write_task
@@ -24,7 +24,7 @@ from csl.datasets.task import Task
 from csl.engine.engine import Engine
 from csl.engine.threads import ONE_THREAD
 from csl.errors import InputError
-from csl.experiment.cache import Done, Figures, hash_folder, hash_of
+from csl.experiment.cache import Done, Figures, hash_of
 from csl.experiment.fitting import fit_into, load_model, read_run
 from csl.experiment.fitting import result_of as fit_result
 from csl.experiment.geca import write_swaps
@@ -117,9 +117,9 @@ class Stages:
                 config = self._geca_config if recipe.sampling.method == "geca" else self._sample_config
                 return [config.model_dump(), recipe.sampling.number]
             case "plain" | "augmented":
-                return self._train_config(stage).model_dump()
+                return self._train_config(stage).model_dump() | _contents(recipe.train.model)
             case "predecessor" | "span_label":
-                return [recipe.nqg.model_dump(), self._seed]
+                return [recipe.nqg.model_dump() | _contents(recipe.nqg.encoder), self._seed]
             case "report":
                 return [recipe.title, self._settings, self._seed]
             case _:
@@ -402,6 +402,11 @@ class Stages:
 
     def _prefixed(self, stage: str) -> Say:
         return lambda line: self._say(f"{stage}: {line}")
+
+
+def _contents(model: str) -> dict[str, object]:
+    """Hash a model that is a folder here."""
+    return {"contents": hash_folder(Path(model))} if Path(model).is_dir() else {}
 
 
 def _read_samples(path: Path) -> list[Example]:

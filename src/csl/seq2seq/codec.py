@@ -7,13 +7,12 @@ model has a tokenizer made from the data: its words, or SentencePiece's pieces.
 """
 
 import io
-import logging
 import string
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from csl.data.hub import first_line, loading
 from csl.errors import InputError
 from csl.seq2seq.config import SCRATCH, TrainConfig
 
@@ -163,43 +162,8 @@ def load_tokenizer(name: str | Path) -> "PreTrainedTokenizerBase":
     """Load the tokenizer of a checkpoint, by name or folder."""
     from transformers import AutoTokenizer
 
-    refuse_missing(name)
-    try:
-        with quiet():
-            tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(name)
-    except Exception as error:  # what a missing, foreign or damaged file raises differs by library and version
-        raise InputError(f"no tokenizer found: {first_line(error)}; {MODEL_REMEDY}", name) from error
+    with loading(name, "no tokenizer found", MODEL_REMEDY):
+        tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(name)
     if not set(tokenizer.get_vocab()) - {*tokenizer.all_special_tokens, "▁"}:  # made up where there is no file
         raise InputError(f"no tokenizer found: no file holds a vocabulary; {MODEL_REMEDY}", name)
     return tokenizer
-
-
-@contextmanager
-def quiet() -> Iterator[None]:
-    """Keep the progress bars and hints of the libraries out of our output."""
-    from transformers.utils import logging as noise
-
-    hub = logging.getLogger("huggingface_hub")
-    bars, level, hub_level = noise.is_progress_bar_enabled(), noise.get_verbosity(), hub.level
-    noise.disable_progress_bar()
-    noise.set_verbosity(logging.CRITICAL)
-    hub.setLevel(logging.CRITICAL)
-    try:
-        yield
-    finally:
-        hub.setLevel(hub_level)
-        noise.set_verbosity(level)
-        if bars:
-            noise.enable_progress_bar()
-
-
-def refuse_missing(name: str | Path) -> None:
-    """Refuse a name that can only be a folder that is not there, before the hub is asked for it in vain."""
-    path = Path(name)
-    if not path.exists() and (path.is_absolute() or str(name).startswith(".") or len(path.parts) > 2):
-        raise InputError(f"no such folder; {MODEL_REMEDY}", name)
-
-
-def first_line(error: BaseException) -> str:
-    """Give the first line of a message, which in other libraries may have many."""
-    return (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".:")

@@ -13,13 +13,15 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from csl.errors import CslError, InputError, from_system
-from csl.seq2seq.codec import MODEL_REMEDY, first_line, quiet, refuse_missing
+from csl.data.hub import first_line, loading, quiet, refuse_gaps
+from csl.errors import CslError, from_system
+from csl.seq2seq.codec import MODEL_REMEDY
 from csl.seq2seq.config import SCRATCH, TrainConfig
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
+TOKENS = ("decoder_start_token_id", "bos_token_id", "eos_token_id", "pad_token_id")  # special ones of a checkpoint
 D_KV = 64  # dimensions of an attention head
 PREFERENCE = 4.0  # of a new head for its neighbour: e^4 times the weight of any other place
 
@@ -63,23 +65,20 @@ def _look_around(network: "PreTrainedModel") -> None:
 
 def load_network(name: str | Path, dropout: float | None = None) -> "PreTrainedModel":
     """Load an encoder-decoder by name or folder, in fp32."""
-    from transformers import AutoConfig, AutoModelForSeq2SeqLM
+    from transformers import AutoConfig, AutoModelForSeq2SeqLM, GenerationConfig
 
-    refuse_missing(name)
-    try:
-        with quiet():
-            sizes = AutoConfig.from_pretrained(name)
-            if dropout is not None:
-                for key in ("dropout_rate", "dropout"):  # T5's name, and the others'
-                    if hasattr(sizes, key):
-                        setattr(sizes, key, dropout)
-            network, found = AutoModelForSeq2SeqLM.from_pretrained(
-                name, config=sizes, dtype=torch.float32, use_safetensors=True, output_loading_info=True
-            )
-    except Exception as error:  # what a missing, foreign or damaged checkpoint raises differs by library and version
-        raise InputError(f"no seq2seq model could be loaded: {first_line(error)}; {MODEL_REMEDY}", name) from error
-    if missing := sorted(found["missing_keys"]):
-        raise InputError(f"has no weights for {missing[0]} and {len(missing) - 1} others; {MODEL_REMEDY}", name)
+    with loading(name, "no seq2seq model could be loaded", MODEL_REMEDY):
+        sizes = AutoConfig.from_pretrained(name)
+        if dropout is not None:
+            for key in ("dropout_rate", "dropout"):  # T5's name, and the others'
+                if hasattr(sizes, key):
+                    setattr(sizes, key, dropout)
+        network, found = AutoModelForSeq2SeqLM.from_pretrained(
+            name, config=sizes, dtype=torch.float32, use_safetensors=True, output_loading_info=True
+        )
+    refuse_gaps(name, found["missing_keys"], MODEL_REMEDY)
+    kept = {key: getattr(network.generation_config, key) for key in TOKENS}
+    network.generation_config = GenerationConfig(**kept)  # no habits of another task, such as never to repeat a trigram
     return network
 
 

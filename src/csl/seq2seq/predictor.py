@@ -104,7 +104,8 @@ class Seq2Seq:
             torch.from_numpy(a).to(self.device) for a in padded(ids, self.codec.tokenizer.pad_token_id or 0)
         )
         tokenizer = self.codec.tokenizer  # special tokens are no part of an output, and decoding would hide them
-        never = [i for i in tokenizer.all_special_ids if i != tokenizer.eos_token_id]
+        around = tokenizer("").input_ids  # but for those that training has around each
+        never = [i for i in tokenizer.all_special_ids if i not in around]
         options = {"length_penalty": 0.0} if beams > 1 else {}  # 0: the order is that of log p
         written = self.network.generate(
             input_ids=source, attention_mask=mask, max_new_tokens=self.codec.max_target, num_beams=beams,

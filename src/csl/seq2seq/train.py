@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from csl import __version__
 from csl.data import Example
-from csl.data.files import link, make_folder, read_json, write_json, write_text
+from csl.data.files import hash_folder, link, make_folder, read_json, write_json, write_text
 from csl.data.lock import alone
 from csl.data.score import same
 from csl.errors import CslError, InputError
@@ -128,6 +128,8 @@ def encode(codec: Codec, examples: Sequence[Example], name: str, say: Callable[[
 def _fingerprint(config: TrainConfig, *parts: Iterable[Example]) -> str:
     """Hash all that the weights depend on."""
     digest = hashlib.sha256(config.model_dump_json().encode())
+    if Path(config.model).is_dir():
+        digest.update(json.dumps(hash_folder(Path(config.model))).encode())
     for number, examples in enumerate(parts):
         for e in examples:
             digest.update(f"{number} {e.source_text}\t{e.target_text}\n".encode("utf-8", "surrogatepass"))

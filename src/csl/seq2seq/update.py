@@ -7,6 +7,7 @@ piece of its shape comes up, and replayed from then on, and so is the step of Ad
 of its time launching kernels. On several GPUs, and on the CPU, the same code runs as it is written.
 """
 
+import math
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
+from csl.data.hub import first_line
 from csl.seq2seq.batches import Batch
-from csl.seq2seq.codec import first_line
 from csl.seq2seq.config import TrainConfig
 
 if TYPE_CHECKING:
@@ -97,7 +98,8 @@ class Updater:
         set_rate(self.optimizer, self._config, step)
         torch.manual_seed(self._config.seed * 1_000_003 + step * workers + own)  # dropout depends on nothing else
         self.optimizer.zero_grad(set_to_none=False)
-        number = max(1, len(batch.source) // workers // self._piece)  # of passes, the same in each process
+        share = len(batch.source) / workers
+        number = min(math.ceil(share / self._piece), max(1, int(share)))  # of passes, the same in each process
         for piece in batch.part(own, workers).pieces(number):
             # the mean over the batch's tokens is the weighted sum of the pieces' means, averaged over the processes
             weight = np.float32((piece.labels >= 0).sum() * workers / batch.tokens)

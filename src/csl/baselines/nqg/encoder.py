@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from csl.data.hub import loading, refuse_gaps
 from csl.errors import InputError
 
 if TYPE_CHECKING:
@@ -30,27 +31,16 @@ class Encoder(torch.nn.Module):
     def load(cls, name: str | Path, *, new_weights: bool = False) -> "Encoder":
         """Load an encoder by name or folder; with `new_weights`, only its sizes and its tokenizer."""
         from transformers import AutoConfig, AutoModel, AutoTokenizer  # noqa: PLC0415 — it takes seconds to import
-        from transformers.utils import logging  # noqa: PLC0415
 
-        path = Path(name)
-        if not path.exists() and (path.is_absolute() or str(name).startswith(".") or len(path.parts) > 2):
-            raise InputError(f"no such folder; {REMEDY}", name)
-        bars, level = logging.is_progress_bar_enabled(), logging.get_verbosity()
-        logging.disable_progress_bar()
-        logging.set_verbosity(logging.CRITICAL)
-        try:
-            sizes = AutoConfig.from_pretrained(name)
-            tokenizer = AutoTokenizer.from_pretrained(name)
-            whole = AutoModel.from_config(sizes) if new_weights else AutoModel.from_pretrained(name)
-        except (
-            Exception
-        ) as error:  # what a missing, foreign or damaged checkpoint raises differs by library and version
-            line = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".:")
-            raise InputError(f"no encoder could be loaded: {line}; {REMEDY}", name) from error
-        finally:
-            logging.set_verbosity(level)
-            if bars:
-                logging.enable_progress_bar()
+        with loading(name, "no encoder could be loaded", REMEDY), torch.random.fork_rng():
+            torch.manual_seed(0)  # for the pooler, which some checkpoints lack, and nothing here uses
+            sizes, tokenizer = AutoConfig.from_pretrained(name), AutoTokenizer.from_pretrained(name)
+            if new_weights:
+                whole, missing = AutoModel.from_config(sizes), []
+            else:
+                whole, found = AutoModel.from_pretrained(name, use_safetensors=True, output_loading_info=True)
+                missing = [key for key in found["missing_keys"] if not key.startswith("pooler.")]
+        refuse_gaps(name, missing, REMEDY)
         if not tokenizer.is_fast:
             raise InputError(f"its tokenizer cannot tell which piece is of which word; {REMEDY}", name)
         network = whole.get_encoder() if sizes.is_encoder_decoder else whole

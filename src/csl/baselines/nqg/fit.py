@@ -156,8 +156,10 @@ class _Adam:
         rates = {model.scores: config.learning_rate} | ({} if frozen else {model.encoder: config.encoder_rate})
         self._adam = torch.optim.Adam({"params": [*part.parameters()], "rate": rate} for part, rate in rates.items())
         self._trained = [parameter for part in rates for parameter in part.parameters()]
-        gpu = self._trained[0].device.index
-        self._dropout = torch.default_generator if gpu is None else torch.cuda.default_generators[gpu]
+        device = self._trained[0].device
+        on_gpu = device.type == "cuda"
+        self._dropout = torch.cuda.default_generators[device.index] if on_gpu else torch.default_generator
+        self._chances = f"dropout_{device.type}"  # on another device there is no going on from these
 
     def step(self, number: int) -> float:
         """Take step `number`, which decides the batch; return the batch's mean log p(y | x)."""
@@ -182,12 +184,13 @@ class _Adam:
 
     def state(self) -> dict[str, FloatArray]:
         """Return what it takes to go on later."""
-        return {**state_of(self._trained, self._adam), "dropout": self._dropout.get_state().numpy()}
+        return {**state_of(self._trained, self._adam), self._chances: self._dropout.get_state().numpy()}
 
     def restore(self, state: dict[str, FloatArray]) -> None:
         """Go on from a state."""
         restore(self._trained, self._adam, state)
-        self._dropout.set_state(torch.from_numpy(state["dropout"]))
+        if self._chances in state:
+            self._dropout.set_state(torch.from_numpy(state[self._chances]))
 
 
 @torch.no_grad()

@@ -10,7 +10,8 @@ from csl.experiment.report.schema import FitStep, InductionStep, TrainStep
 from csl.experiment.report.selection import evenly
 
 NUMBERS: dict[str | None, tuple[str, ...]] = {  # of a line, by its stage; that of sequence-to-sequence models has none
-    "induce": tuple(InductionStep.__annotations__), **dict.fromkeys(STAGES, ("step", "train")), None: ("step", "loss"),
+    "induce": tuple(InductionStep.__annotations__), "nqg-induce": ("step",),
+    **dict.fromkeys(STAGES, ("step", "train")), None: ("step", "loss"),
 }  # fmt: skip
 POINTS = 500  # of a curve
 FOLDERS = {"t5": "plain", "augmented": "augmented"}
