@@ -168,5 +168,15 @@ def test_impossible_options_are_refused(options: list[str], message: str, exampl
     assert message in refused("split", examples, "--by", "random", "--out", tmp_path / "out", *options)
 
 
+def test_what_is_read_is_not_written_over(examples: Path, tmp_path: Path) -> None:
+    source = tmp_path / "here"
+    source.mkdir()
+    for name in ("train.tsv", "dev.tsv", "gen.tsv"):
+        (source / name).write_bytes(examples.read_bytes())
+    assert "would be written over" in refused("split", source / "dev.tsv", "--by", "random", "--out", source)
+    assert "would be written over" in refused("prepare", "cogs", "--source", source, "--out", source)
+    assert {path.read_bytes() for path in source.iterdir()} == {examples.read_bytes()}
+
+
 def test_a_file_in_the_place_of_the_folder_is_refused(examples: Path) -> None:
     assert "cannot be made a folder" in refused("split", examples, "--by", "random", "--out", examples)

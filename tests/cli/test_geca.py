@@ -88,10 +88,11 @@ def test_nothing_to_swap_leaves_the_old_pairs(tmp_path: Path) -> None:
         (["--context", "0"], "context = 0"),
         (["--weights"], "name one with --merge"),
         (["--merge", "{folder}/new.tsv"], "--out and --merge are one file"),
+        (["--merge", "{folder}/../{name}/train.tsv"], "train.tsv: is read, and would be written over"),
     ],
 )
 def test_wrong_options_are_refused(train: Path, arguments: list[str], message: str) -> None:
-    result = geca(train, "new.tsv", *(a.format(folder=train.parent) for a in arguments))
+    result = geca(train, "new.tsv", *(a.format(folder=train.parent, name=train.parent.name) for a in arguments))
     assert isinstance(result.exception, InputError), result.output
     assert message in str(result.exception)
     assert not (train.parent / "new.tsv").exists()

@@ -1,5 +1,6 @@
 """`csl parse` as a person meets it: one input, a file, a prompt, and what it does not cover."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -82,6 +83,14 @@ def test_a_file_with_scores_and_more_outputs_adds_columns(run: Path, tmp_path: P
     assert len(cells) == 1 + 2 * 3
     assert float(cells[2]) >= float(cells[5])
     assert second == "hop\t"
+
+
+def test_bytes_of_stdin_that_are_no_text_are_a_word_that_no_rule_knows(run: Path) -> None:
+    line = [sys.executable, "-c", "from csl.cli import main; main()", "parse", run]
+    strict = os.environ | {"PYTHONIOENCODING": "utf-8:strict"}  # as in most places; a container may take anything
+    done = subprocess.run(line, input=b"jump \xff\nrun\n", capture_output=True, check=False, env=strict)
+    assert (done.returncode, done.stdout) == (0, b"RUN\n")
+    assert done.stderr == b"not covered: jump \\udcff (no rule knows: \\udcff)\n"
 
 
 def test_lines_of_stdin_are_parsed_one_by_one(run: Path) -> None:

@@ -104,6 +104,8 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # any data can be shown, whatever the terminal can
+    if isinstance(sys.stdin, io.TextIOWrapper):
+        sys.stdin.reconfigure(errors="surrogateescape")  # what is no text is a word that no rule knows
     warnings.showwarning = _show_warning
     hear_interrupts()
     try:

@@ -40,9 +40,10 @@ def augment(
     warns when the grammar looks too weak to help.
     """
     from csl.data import read_examples
+    from csl.data.files import spare
     from csl.data.options import changed
     from csl.errors import InputError
-    from csl.experiment.augmenting import Plan, augment_into
+    from csl.experiment.augmenting import FILES, Plan, augment_into
     from csl.grammar.notation import read_rules
     from csl.grammar.output_cfg import OutputCfg
     from csl.induction import auto
@@ -52,6 +53,8 @@ def augment(
     console, start = new_console(), time.perf_counter()
     if temperature is not None and strategy not in (None, "tempered"):
         raise InputError(f"--temperature is of strategy tempered, not {strategy}; leave one of them out")
+    for name in FILES:
+        spare(train, out / name)
     flags = {
         "strategy": strategy or ("tempered" if temperature is not None else None), "temperature": temperature,
         "unique": unique or None, "new": new or None,

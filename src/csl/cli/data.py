@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from csl.cli.console import new_console
-from csl.data.files import make_folder
+from csl.data.files import make_folder, spare
 from csl.datasets.programs import DEFAULT_ENTITIES
 
 if TYPE_CHECKING:
@@ -70,6 +70,7 @@ def prepare(
     """Write a data set as the paper uses it: examples, seed rules, output CFG and a card."""
     from csl.datasets.registry import data_set, write_task
 
+    spare(source, out)
     known = data_set(name)
     split = known.splits[0] if split is None else split
     task = known.prepare(source, split)
@@ -135,11 +136,13 @@ def split(
     from csl.data import read_examples
     from csl.datasets.divergence import divergence, profiles
     from csl.datasets.programs import entity_pattern
-    from csl.datasets.registry import write_task
+    from csl.datasets.registry import FILES, write_task
     from csl.datasets.splits import Sizes, length_split, random_split, template_split, tmcd_split
     from csl.datasets.task import Task
     from csl.errors import InputError
 
+    for part in FILES:
+        spare(file, out / part)
     pattern = entity_pattern(entities)
     examples = list(read_examples(file, source_field=input_field, target_field=output_field))
     wanted = Sizes.parse(sizes, len(examples)) if sizes else Sizes(round(train_share * len(examples)))

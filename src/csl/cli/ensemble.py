@@ -30,13 +30,15 @@ def ensemble(
     With --test, print the accuracy of each on inputs that CSL covers, on the others, and on all.
     """
     from csl.data import read_examples
-    from csl.data.files import atomic_writer
+    from csl.data.files import atomic_writer, spare
     from csl.errors import InputError
     from csl.seq2seq.predictions import Predictions, breakdown
     from csl.seq2seq.predictions import ensemble as combine
 
     if not (out or test):
         raise InputError("nothing to do: give --out for predictions, --test for the table, or both")
+    for path in (csl, seq2seq, augmented, test):
+        spare(path, out)
     console = new_console()
     ours, theirs = Predictions.read(csl), Predictions.read(seq2seq)
     theirs.check(ours.inputs, csl)

@@ -31,6 +31,7 @@ def geca(
     """
     from csl.baselines.geca import Geca, GecaConfig
     from csl.data import read_examples
+    from csl.data.files import spare
     from csl.data.options import changed
     from csl.errors import InputError
     from csl.experiment.geca import licence_beside, write_merged, write_swaps
@@ -41,6 +42,8 @@ def geca(
         raise InputError("--weights is of the merged file; name one with --merge")
     if merge and merge.resolve() == out.resolve():
         raise InputError("--out and --merge are one file; --merge names another, for old and new pairs", merge)
+    for path in (out, merge):
+        spare(train, path)
     examples = list(read_examples(train, source_field=input_field, target_field=output_field))
     console.print(f"{train}: {len(examples):,} examples, {len(set(examples)):,} distinct")
     with LiveLine(console, "starting (the first run compiles for a while) …", "stopped; nothing was written") as live:

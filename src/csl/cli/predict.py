@@ -31,9 +31,10 @@ def predict(
     input_field: Annotated[str, typer.Option(help="JSON lines: the field with the input.")] = "input",
 ) -> None:
     """Predict the output of each input, written as input<TAB>output."""
-    from csl.data.files import atomic_writer, read_inputs
+    from csl.data.files import atomic_writer, read_inputs, spare
     from csl.grammar.output_cfg import OutputCfg
 
+    spare(inputs, out)
     sources = read_inputs(inputs, input_field)
     cfg = OutputCfg.read(output_cfg) if output_cfg else None
     need_torch()

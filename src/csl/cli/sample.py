@@ -51,6 +51,7 @@ def sample(
     With an output CFG in the run folder every output is valid. The same seed gives the same bytes.
     """
     from csl.data import read_examples
+    from csl.data.files import spare
     from csl.data.lock import alone
     from csl.data.options import changed, parse_setting, read_options
     from csl.errors import InputError
@@ -83,6 +84,7 @@ def sample(
         _preview(console, sampler, preview)
         return
     path = out or run / "samples.tsv"
+    spare(file, path)
     stopped = "stopped; nothing was written"
     own = alone(run) if path.parent.resolve() == run.resolve() else nullcontext()
     with own, LiveLine(console, "sampling …", stopped) as live, engine_of(threads, engine, address) as opened:
