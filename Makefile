@@ -6,7 +6,7 @@ READY := .venv/.ready
 .PHONY: demo test lint bench clean
 
 $(READY): pyproject.toml constraints.txt
-	$(PYTHON) -m venv .venv
+	$(PYTHON) -m venv $(if $(wildcard $@),,--clear) .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,model,seq2seq]'
 	touch $@
 
@@ -33,4 +33,4 @@ bench: $(READY)
 	$(BIN)/python benchmarks/seq2seq.py
 
 clean:
-	rm -rf .venv runs
+	rm -rf .venv

@@ -44,6 +44,7 @@ REMEDIES = {
     errno.EROFS: "name a place that can be written to",
     errno.EACCES: "change the permissions, or name another place",
     errno.EPERM: "change the permissions, or name another place",
+    errno.ENAMETOOLONG: "name a shorter path",
     errno.EEXIST: "a file stands where a folder is needed; move it, or name another place",
     errno.ENOTDIR: "a file stands where a folder is needed; move it, or name another place",
 }

@@ -1,5 +1,6 @@
-"""Ctrl-C is heard at once, but not where compiled code would crash."""
+"""Ctrl-C is heard at once, but not where compiled code would crash; what is shown is shown as it is."""
 
+import io
 import signal
 import time
 from collections.abc import Iterator
@@ -7,8 +8,10 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from rich.console import Console
 
-from csl.cli.console import hear_interrupts, interrupt
+from csl.cli import main
+from csl.cli.console import LiveLine, hear_interrupts, interrupt
 
 
 @pytest.fixture(autouse=True)
@@ -45,3 +48,20 @@ def test_one_that_is_ignored_stays_ignored() -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     hear_interrupts()
     assert signal.getsignal(signal.SIGINT) is interrupt
+
+
+def test_what_looks_like_markup_is_shown_as_it_is() -> None:
+    console = Console(file=io.StringIO(), force_terminal=True, markup=False)
+    with LiveLine(console, "[/b] …", "") as live:
+        live.update("close [/b] ### [red]")
+    assert "close [/b] ### [red]" in console.file.getvalue()  # type: ignore[attr-defined]
+
+
+def test_a_name_that_is_too_long_is_one_line(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.argv", ["csl", "grammar", "show", "x" * 400])
+    with pytest.raises(SystemExit) as done:
+        main()
+    assert done.value.code == 2
+    assert "File name too long; name a shorter path" in capsys.readouterr().err

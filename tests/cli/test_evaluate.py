@@ -67,6 +67,16 @@ def test_wrong_outputs_are_written_beside_the_right_ones(run: Path, tmp_path: Pa
     assert wrong.meta == {"predicted": "JUMP RUN"}
 
 
+def test_the_test_set_is_not_written_over(run: Path, tmp_path: Path) -> None:
+    data = tmp_path / "test.tsv"
+    write_examples(data, [Example.of("jump", "WALK")])
+    before = data.read_bytes()
+    for line in (["evaluate", run, data, "--errors", data], ["grammar", "coverage", run, data, "--missing", data]):
+        result = CliRunner().invoke(app, [*map(str, line)])
+        assert "would be written over" in str(result.exception)
+    assert data.read_bytes() == before
+
+
 def test_json_lines_with_other_fields(run: Path, tmp_path: Path) -> None:
     lines = [json.dumps({"q": e.source_text, "a": e.target_text, **e.meta}) for e in TEST]
     (tmp_path / "test.jsonl").write_text("\n".join(lines), "utf-8")

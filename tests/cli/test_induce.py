@@ -232,6 +232,15 @@ def test_help_names_the_options() -> None:
         assert text in result.output
 
 
+def test_files_beside_the_examples_stay(tmp_path: Path) -> None:
+    write_examples(tmp_path / "train.tsv", [Example.of("a", "A")])
+    for name in ("seeds.txt", "output.cfg"):
+        (tmp_path / name).write_text("mine", "utf-8")
+    message = refused(tmp_path / "train.tsv", "--out", tmp_path)
+    assert "holds 'seeds.txt', but no config.json; name another folder" in message
+    assert {(tmp_path / name).read_text("utf-8") for name in ("seeds.txt", "output.cfg")} == {"mine"}
+
+
 @pytest.fixture(scope="module")
 def interrupted(
     tmp_path_factory: pytest.TempPathFactory, stop: Callable[..., tuple[int, str]]

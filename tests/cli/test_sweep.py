@@ -59,3 +59,14 @@ def test_a_wrong_value_is_refused_before_anything_is_done() -> None:
     assert isinstance(result.exception, InputError)
     assert "states = 'x'" in str(result.exception)
     assert not Path("runs").exists()
+
+
+def test_files_of_one_name_in_two_folders_are_two_runs() -> None:
+    for name in "ab":
+        Path(name).mkdir()
+        write_parts(Path(name), {"train": TRAIN if name == "a" else {**TRAIN, "hop": "HOP"}})
+    said = sweep("--over", "data.train", "--values", "a/train.tsv,b/train.tsv", "--seeds", "1", "--until", "data")
+    assert [line for line in said if line.startswith("run folder")] == [
+        f"run folder: runs/mine/data.train={name}_train.tsv/seed-0" for name in "ab"
+    ]
+    assert [line.split()[0] for line in said[-2:]] == ["data.train=a/train.tsv", "data.train=b/train.tsv"]

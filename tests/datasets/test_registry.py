@@ -1,11 +1,15 @@
 import hashlib
 import json
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from csl import __version__
 from csl.data import Example, read_examples
+from csl.data.files import read_json
 from csl.datasets.registry import DATA_SETS, data_set, write_task
 from csl.datasets.task import Task
 from csl.errors import InputError
@@ -84,3 +88,22 @@ def test_files_of_an_earlier_task_do_not_stay(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("kept")
     write_task(Task(TASK.train, [], TASK.test), tmp_path, name="tiny", split="two")
     assert {p.name for p in tmp_path.iterdir()} == {"train.tsv", "test.tsv", "card.json", "mine.txt"}
+
+
+def test_files_that_are_not_of_a_task_stay(tmp_path: Path) -> None:
+    (tmp_path / "seeds.txt").write_text("mine")
+    with pytest.raises(InputError, match=r"holds 'seeds\.txt', which is of no data set made here"):
+        write_task(TASK, tmp_path, name="tiny", split="one")
+    assert {p.name: p.read_text() for p in tmp_path.iterdir()} == {"seeds.txt": "mine"}
+
+
+def test_a_task_that_was_not_written_to_the_end_is_written_again(tmp_path: Path) -> None:
+    def fail(path: Path) -> None:
+        raise KeyboardInterrupt
+
+    cfg: Any = SimpleNamespace(productions=[1], write=fail)
+    with pytest.raises(KeyboardInterrupt):
+        write_task(replace(TASK, output_cfg=cfg), tmp_path, name="tiny", split="one")
+    assert (tmp_path / "train.tsv").exists()
+    card = write_task(TASK, tmp_path, name="tiny", split="one")
+    assert read_json(tmp_path / "card.json") == card

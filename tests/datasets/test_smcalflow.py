@@ -200,6 +200,23 @@ def test_official_splits_go_by_ids(tmp_path: Path) -> None:
         smcalflow.prepare(tmp_path, "8")
 
 
+def test_a_folder_of_the_archive_is_a_split(tmp_path: Path) -> None:
+    own = tmp_path / "source_domain_with_target_num8"
+    own.mkdir()
+    write_turns(own / "train.jsonl", 3, "t", tags=["events"])
+    write_turns(own / "valid.jsonl", 2, "v", tags=["events_with_orgchart"])
+    lines = (own / "valid.jsonl").read_text()
+    write_turns(own / "valid.jsonl", 2, "s", tags=["events"])
+    (own / "valid.jsonl").write_text(lines + (own / "valid.jsonl").read_text())
+    write_turns(own / "test.jsonl", 1, "e", tags=["events"])
+    task = smcalflow.prepare(tmp_path, "8")
+    assert [len(part) for part in (task.train, task.dev, task.test)] == [3, 4, 1]
+    assert [e.meta["category"] for e in task.dev] == ["single", "single", "cross", "cross"]
+    assert smcalflow.prepare(own, "8").dev == task.dev
+    with pytest.raises(InputError, match="the archive has a folder source_domain_with_target_num16"):
+        smcalflow.prepare(tmp_path, "16")
+
+
 def test_tenth_draws_more_shots_on_top_of_the_fewer(tmp_path: Path) -> None:
     write_turns(tmp_path / "train_partial.jsonl", 3, "t", in_num=[0, 8])
     write_turns(tmp_path / "valid.jsonl", 40, "v", tags=["events_with_orgchart"])

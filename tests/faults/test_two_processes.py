@@ -1,5 +1,6 @@
 """Two processes on one run folder: the second is refused; readers never are; a lock ends with its process."""
 
+import errno
 import fcntl
 import os
 import subprocess
@@ -154,6 +155,16 @@ def test_a_folder_that_is_removed_meanwhile_is_made_again(
     monkeypatch.setattr(Path, moment, remove)
     with alone(folder):
         assert (folder / LOCK).exists()
+
+
+def test_a_file_system_without_locks_gives_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise OSError(errno.ENOSYS, "Function not implemented")
+
+    monkeypatch.setattr(fcntl, "flock", fail)
+    with alone(tmp_path / "run"):
+        assert list((tmp_path / "run").iterdir()) == []
+        (tmp_path / "run" / "result").touch()
 
 
 def test_a_new_folder_that_stays_empty_is_removed(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import typer
 from rich.console import Console
 from rich.live import Live
 from rich.spinner import Spinner
+from rich.text import Text
 
 RETURNING = ("namedtuple_", "numba.core.serialize")  # modules in which numba makes a value that a kernel returns
 
@@ -47,7 +48,7 @@ class LiveLine:
 
     def __init__(self, console: Console, text: str, stopped: str) -> None:
         self._console, self._stopped = console, stopped
-        self._line = Spinner("dots", text)
+        self._line = Spinner("dots", Text(text))
         self._live = Live(self._line, console=console, transient=True)
 
     def __enter__(self) -> "LiveLine":
@@ -64,6 +65,6 @@ class LiveLine:
     def update(self, text: str, plain: str = "") -> None:
         """Show `text` at a terminal; otherwise print `plain`, if there is any."""
         if self._console.is_terminal:
-            self._line.update(text=text)
+            self._line.update(text=Text(text))
         elif plain:
             self._console.print(plain)

@@ -38,8 +38,11 @@ def evaluate(
     pairs that the grammar derives.
     """
     from csl.data import Example, read_examples, write_examples
+    from csl.data.files import spare
     from csl.data.score import same, score
 
+    for path in (what, test):
+        spare(path, errors)
     console = new_console()
     fields = {"columns": ("category",), "source_field": input_field, "target_field": output_field}
     trained = any((what / name).exists() for name in ("train.json", "codec.json"))

@@ -40,7 +40,10 @@ def coverage(
 ) -> None:
     """Count the examples that the grammar derives, and the inputs that it derives to any output."""
     from csl.data import read_examples, write_examples
+    from csl.data.files import spare
 
+    for path in (run, data):
+        spare(path, missing)
     columns = ("category",)
     examples = list(read_examples(data, columns=columns, source_field=input_field, target_field=output_field))
     deriver = _deriver(run)

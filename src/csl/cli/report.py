@@ -27,9 +27,12 @@ def report(
     training curves, accuracy, synthetic pairs beside their nearest training pairs, and which combinations of rules
     the training data never shows.
     """
+    from csl.data.files import spare
     from csl.engine.threads import Threads
     from csl.experiment.report.page import write_report
 
     file = out or run / "report.html"
+    for path in (test, unlabelled):
+        spare(path, file)
     write_report(run, file, test=test, unlabelled=unlabelled, engine=Threads(threads))
     new_console().print(f"{file}: {file.stat().st_size / 1000:,.0f} kB")

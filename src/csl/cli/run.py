@@ -90,7 +90,7 @@ def do_runs(recipe: "Recipe", points: Sequence[Mapping[str, object]], seeds: Seq
     from csl.cli.train import need_torch
     from csl.errors import InputError, nearest
     from csl.experiment.pipeline import Pipeline, wanted_stages
-    from csl.experiment.recipe import DEV
+    from csl.experiment.recipe import DEV, FILES
     from csl.experiment.runs import read_record
     from csl.experiment.stages import STAGES
     from csl.experiment.sweep import table
@@ -112,7 +112,7 @@ def do_runs(recipe: "Recipe", points: Sequence[Mapping[str, object]], seeds: Seq
         )  # fmt: skip
         rows = {}
         for point, changed in zip(points, recipes, strict=True):
-            settings = {key: changed.option(key) for key in point}
+            settings = {key: point[key] if key in FILES else changed.option(key) for key in point}
             name = ", ".join(f"{key}={value}" for key, value in settings.items())
             if len(points) > 1 and changed.fit.unlabelled == DEV and not pipeline.has_dev(changed):
                 console.print(f"{recipe.title}, {name}: left out, the data has no dev set")

@@ -17,6 +17,7 @@ from csl.data.files import TRIES, make_folder, remove_partial
 from csl.errors import CslError, from_system
 
 LOCK = ".lock"
+NO_LOCKS = (errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOLCK)  # of file systems that have none
 _HELD: ContextVar[frozenset[Path]] = ContextVar("held", default=frozenset())  # by this thread
 
 
@@ -24,8 +25,8 @@ _HELD: ContextVar[frozenset[Path]] = ContextVar("held", default=frozenset())  # 
 def alone(folder: Path | str, *, wait: bool = False) -> Iterator[None]:
     """Make a folder and keep other processes out of it; one that is taken is refused, or waited for.
 
-    Nested blocks of one thread share the lock. A folder that cannot be written to needs none. One that is new and empty
-    at the end is removed.
+    Nested blocks of one thread share the lock. A folder that cannot be written to needs none, and a file system without
+    locks gives none. A folder that is new and empty at the end is removed.
     """
     folder = Path(folder)
     whole, made = folder.resolve(), [path for path in (folder, *folder.parents) if not path.exists()]
@@ -50,8 +51,11 @@ def _locked(folder: Path, wait: bool) -> Iterator[None]:
     try:
         file = _lock(path, wait)
     except OSError as error:
-        if error.errno not in (errno.EACCES, errno.EROFS) or os.access(folder, os.W_OK):
+        unwritable = error.errno in (errno.EACCES, errno.EROFS) and not os.access(folder, os.W_OK)
+        if not unwritable and error.errno not in NO_LOCKS:
             raise from_system(error, "cannot be locked", path) from error
+        with suppress(OSError):
+            path.unlink()
         yield
         return
     with file:

@@ -70,7 +70,7 @@ HOMES = {
         "",
         (),
         by_hand="get the archive that https://github.com/microsoft/compositional-generalization-span-level-attention "
-        "points to; docs/datasets says which of its files to put into one folder for --source",
+        "points to; --source is the folder with its folders source_domain_with_target_num8, 16 and 32",
     ),
 }
 HOMES["smcalflow-cs-tenth"] = HOMES["smcalflow-cs"]

@@ -13,7 +13,7 @@ from typing import Any
 
 from csl import __version__
 from csl.data import write_examples
-from csl.data.files import write_json
+from csl.data.files import read_json, write_json
 from csl.datasets.task import Task
 from csl.errors import InputError, nearest
 from csl.grammar.notation import write_grammar
@@ -127,8 +127,11 @@ def data_set(name: str) -> DataSet:
 def write_task(task: Task, folder: Path, **card: Any) -> dict[str, Any]:
     """Write a task to a folder, and last its `card.json`, which starts with the fields given here; return the card.
 
-    The same task gives the same bytes. Files of an earlier task that this one does not have are removed.
+    The same task gives the same bytes. Files of an earlier task are replaced or removed; others stop it.
     """
+    own = _files_of(folder)
+    if strange := next((name for name in ("card.json", *FILES) if name not in own and (folder / name).exists()), None):
+        raise InputError(f"holds {strange!r}, which is of no data set made here; name another folder", folder)
     files: dict[str, tuple[int, Callable[[Path], object]]] = {
         "train.tsv": (len(task.train), lambda path: write_examples(path, task.train, columns=task.columns)),
         "dev.tsv": (len(task.dev), lambda path: write_examples(path, task.dev, columns=task.columns)),
@@ -137,7 +140,8 @@ def write_task(task: Task, folder: Path, **card: Any) -> dict[str, Any]:
     }
     if task.output_cfg:
         files["output.cfg"] = (len(task.output_cfg.productions), task.output_cfg.write)
-    for name in ("card.json", *FILES):
+    write_json(folder / "card.json", {"sha256": dict.fromkeys(FILES)})  # all are ours from here on, wherever it ends
+    for name in FILES:
         (folder / name).unlink(missing_ok=True)
     sizes: dict[str, int] = {}
     checksums: dict[str, str] = {}
@@ -157,3 +161,11 @@ def write_task(task: Task, folder: Path, **card: Any) -> dict[str, Any]:
     }
     write_json(folder / "card.json", full_card)
     return full_card
+
+
+def _files_of(folder: Path) -> set[str]:
+    """List the files that an earlier task has in a folder."""
+    try:
+        return {"card.json", *read_json(folder / "card.json")["sha256"]}
+    except (InputError, ValueError, KeyError, TypeError):
+        return set()

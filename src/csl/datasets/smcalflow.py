@@ -45,27 +45,46 @@ HALLUCINATIONS = tuple(
 
 
 def prepare(source: Path | None, split: str) -> Task:
-    """Prepare an official split from `train.jsonl`, `valid.jsonl`, `test.jsonl` and `split_numN.json`."""
-    files = ("train.jsonl", "valid.jsonl", "test.jsonl", f"split_num{split}.json")
-    folder = _folder(source, files, remedy="; smcalflow-cs-tenth needs only train_partial.jsonl and valid.jsonl")
-    ids_file = folder / files[-1]
+    """Prepare an official split: from a folder of the archive, or from all turns and a list of ids.
+
+    The former is `source_domain_with_target_numN` with `train.jsonl`, `valid.jsonl` and `test.jsonl`. The latter are
+    files of these names with the turns of all splits, beside `split_numN.json`.
+    """
+    files = ("train.jsonl", "valid.jsonl", "test.jsonl")
+    own = f"source_domain_with_target_num{split}"
+    if source and source.name != own and (source / own).is_dir():
+        source = source / own
+    listed = [] if source and source.name == own else [f"split_num{split}.json"]
+    remedy = f"; the archive has a folder {own}, and smcalflow-cs-tenth needs only train_partial.jsonl and valid.jsonl"
+    folder = _folder(source, (*files, *listed), remedy)
+    turns = {name.removesuffix(".jsonl"): read_turns(folder / name) for name in files}
+    if listed:
+        every, dev, test = _chosen(turns, folder / listed[0])
+    else:
+        every, dev, test = (sorted(turns[part].values(), key=_is_cross) for part in ("train", "valid", "test"))
+    train = [e for e in every if copies_its_literals(e)]
+    notes = [_filter_note(len(every) - len(train))]
+    if (len(train), len(dev), len(test)) != SIZES[split]:
+        sizes = f"{len(train)}, {len(dev)} and {len(test)}"
+        notes.append(f"train, dev and test have {sizes} examples; the paper's table says {SIZES[split]}")
+    return _task(folder, train, dev, test, notes)
+
+
+def _chosen(turns: Mapping[str, Mapping[str, Example]], ids_file: Path) -> tuple[list[Example], ...]:
+    """Choose the turns of a split by its ids: train, dev and test, single-domain ones first."""
     ids = _read_ids(ids_file)
-    examples: dict[str, Example] = {}
-    for name in files[:-1]:
-        examples.update(read_turns(folder / name))
+    examples = {name: example for part in turns.values() for name, example in part.items()}
     missing = [i for part in ids.values() for i in part if i not in examples]
     if missing:
         raise InputError(
             f"{len(missing)} examples are in none of the .jsonl files, the first is {missing[0]}", ids_file
         )
     parts = {name: [examples[i] for i in part] for name, part in ids.items()}
-    train = [e for e in parts["train"] if copies_its_literals(e)]
-    dev, test = parts["valid_s"] + parts["valid"], parts["test_s"] + parts["test"]
-    notes = [_filter_note(len(parts["train"]) - len(train))]
-    if (len(train), len(dev), len(test)) != SIZES[split]:
-        sizes = f"{len(train)}, {len(dev)} and {len(test)}"
-        notes.append(f"train, dev and test have {sizes} examples; the paper's table says {SIZES[split]}")
-    return _task(folder, train, dev, test, notes)
+    return parts["train"], parts["valid_s"] + parts["valid"], parts["test_s"] + parts["test"]
+
+
+def _is_cross(example: Example) -> bool:
+    return example.meta["category"] == CROSS
 
 
 def prepare_tenth(source: Path | None, split: str) -> Task:

@@ -125,10 +125,9 @@ class Recipe:
         return _checked(self._with(tables, Path.cwd()))
 
     def option(self, name: str) -> object:
-        """Return the value of an option, named as `fit.states`; of a file its name."""
+        """Return the value of an option, named as `fit.states`."""
         table, _, key = name.partition(".")
-        value = getattr(getattr(self, table), key)
-        return Path(value).name if name in FILES else value
+        return getattr(getattr(self, table), key)
 
     def _with(self, tables: Mapping[str, Mapping[str, object]], folder: Path, path: Path | None = None) -> "Recipe":
         """Return the recipe with options changed; files are in this folder."""

@@ -136,12 +136,12 @@ def result_of(folder: Path) -> dict[str, float]:
 
 def _clear(folder: Path, checkpoint: SearchCheckpoint, resume: bool) -> None:
     """Remove what an earlier run left; files that nobody said may go are not touched."""
-    files = ("grammar.txt", "metrics.jsonl")
+    files = ("grammar.txt", "metrics.jsonl", "seeds.txt", "output.cfg")
     others = (name for name in (*files, "train.json") if (folder / name).exists())
     if resume and (other := next(others, None)):
         raise InputError(f"holds {other!r}, but no config.json; name another folder with --out, or --no-resume", folder)
     checkpoint.remove()
-    for name in (*files, "seeds.txt", "output.cfg"):
+    for name in files:
         (folder / name).unlink(missing_ok=True)
 
 

@@ -100,8 +100,9 @@ def source_licence(run: Path) -> str | None:
 def describe(config: SampleConfig) -> str:
     """Say in a few words how samples are drawn."""
     extra = f", temperature {config.temperature:g}" if config.strategy == "tempered" else ""
-    extra += ", each depth alike" if config.depths == "even" else ""
-    extra += f", depth bias {config.depth_bias:g}" if config.depth_bias else ""
+    if config.strategy in ("model", "tempered"):  # the others know no such thing
+        extra += ", each depth alike" if config.depths == "even" else ""
+        extra += f", depth bias {config.depth_bias:g}" if config.depth_bias else ""
     extra += f", one of {config.balance:g} draws kept" if config.balance > 1 else ""
     kept = " unique" * config.unique + " new" * config.new
     return (
