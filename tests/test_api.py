@@ -8,6 +8,7 @@ import pytest
 import csl
 from csl.api import augment
 from csl.errors import InputError
+from csl.grammar import parse_rule
 
 PAIRS = {
     "walk": "WALK", "run": "RUN", "jump": "JUMP", "walk twice": "WALK WALK", "run twice": "RUN RUN",
@@ -75,3 +76,36 @@ def test_augment_gives_a_mixture_with_grammar_and_model(examples: list[csl.Examp
     assert all(made.model.log_prob(e.source, e.target) > -float("inf") for e in made.synthetic)
     assert any("rules with nonterminals" in warning for warning in made.warnings)
     assert made.synthetic == augment(examples, 40, sampling=drawing, threads=2).synthetic
+
+
+def test_examples_may_come_one_by_one(grammar: csl.Grammar, examples: list[csl.Example]) -> None:
+    assert csl.induce(example for example in examples) == grammar
+    assert csl.fit(grammar, iter(examples), EM).parse("jump") is not None
+
+
+def test_texts_are_split_into_tokens_or_refused(grammar: csl.Grammar, examples: list[csl.Example]) -> None:
+    model = csl.fit(grammar, examples, EM)
+    assert model.parse_all(["jump twice"]) == [model.parse("jump twice")]
+    assert model.log_prob_inputs(["jump twice"]) == model.log_prob_inputs([["jump", "twice"]])
+    with pytest.raises(InputError, match=r"'walk', 'WALK': a side is a tuple of tokens; for texts: Example\.of"):
+        csl.Example("walk", "WALK")  # type: ignore[arg-type]
+
+
+def test_augment_without_torch_says_what_it_does(examples: list[csl.Example], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    monkeypatch.setattr("csl.api.find_spec", lambda name: None)
+    made = augment(examples, 20)
+    assert made.warnings[0] == "torch is not installed: fitted by expectation-maximisation instead of Adam"
+    assert len(made.synthetic) == 20
+
+
+def test_augment_without_anything_to_sample_keeps_the_examples(examples: list[csl.Example]) -> None:
+    cfg = csl.OutputCfg.parse(["ROOT => WALK", "ROOT => RUN", "ROOT => JUMP"])
+    made = augment(examples[:3], 20, seeds=[parse_rule("NT_1 twice ### NT_1 NT_1")], output_cfg=cfg)
+    assert list(made) == examples[:3]
+    assert made.warnings[0].startswith("nothing to sample, there are only the original pairs: ")
+
+
+def test_no_threads_are_refused(examples: list[csl.Example]) -> None:
+    with pytest.raises(InputError, match="0 threads can do nothing"):
+        augment(examples, 20, threads=0)

@@ -1,12 +1,14 @@
 """The Python interface: what `import csl` offers."""
 
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
+from importlib.util import find_spec
 
 from csl.augmentation.mixture import Augmented, Mixture, check_held_out, warn
 from csl.baselines.geca import Geca, GecaConfig
 from csl.data import Example
 from csl.engine.threads import Threads
+from csl.errors import InputError
 from csl.grammar import Grammar, Rule
 from csl.grammar.output_cfg import OutputCfg
 from csl.induction.auto import choose
@@ -26,7 +28,7 @@ from csl.sampling.sampler import Sampler
 
 
 def induce(
-    examples: Sequence[Example],
+    examples: Iterable[Example],
     config: InductionConfig | str = "auto",
     *,
     seeds: Iterable[Rule] = (),
@@ -39,6 +41,7 @@ def induce(
     `config` is an `InductionConfig`, the name of a preset, or "auto", which chooses options, and identity seed rules
     beside yours, by a look at the examples. `progress` is called after every step.
     """
+    examples = list(examples)
     if config == "auto":
         choice = choose(examples)
         config, seeds = choice.config, [*seeds, *choice.seeds]
@@ -51,10 +54,10 @@ def induce(
 
 def fit(
     grammar: Grammar,
-    examples: Sequence[Example],
+    examples: Iterable[Example],
     config: FitConfig | str = "auto",
     *,
-    dev: Sequence[Example] = (),
+    dev: Iterable[Example] = (),
     output_cfg: OutputCfg | None = None,
     threads: int = 1,
     progress: Callable[[Progress], None] | None = None,
@@ -64,11 +67,13 @@ def fit(
     `config` is a `FitConfig`, the name of a preset, or "auto". With an output CFG the model parses to valid outputs
     only. Pairs that the grammar does not derive are left out, with a warning that counts them.
     """
+    examples = list(examples)
     if config == "auto":
         config, _ = choose_fit(len(grammar), len(examples))
     elif isinstance(config, str):
         config = fit_preset(config)
-    fitted = _fit(grammar, examples, config, dev=dev, output_cfg=output_cfg, engine=Threads(threads), progress=progress)
+    engine = Threads(threads)
+    fitted = _fit(grammar, examples, config, dev=list(dev), output_cfg=output_cfg, engine=engine, progress=progress)
     if fitted.left_out:
         line = f"{len(fitted.left_out):,} pairs left out: the grammar does not derive them, or in too many ways"
         warnings.warn(line, stacklevel=2)
@@ -76,7 +81,7 @@ def fit(
 
 
 def augment(
-    examples: Sequence[Example],
+    examples: Iterable[Example],
     number: int = 100_000,
     *,
     config: str = "auto",
@@ -90,7 +95,7 @@ def augment(
     Iterating over the result gives the mixture; `.synthetic` are the new pairs, `.weighted()` gives each pair once with
     a weight, `.to_dataset()` a Hugging Face `Dataset`. `config` is the name of a preset, or "auto".
     """
-    rules, engine = list(seeds), Threads(threads)
+    examples, rules, engine = list(examples), list(seeds), Threads(threads)
     if config == "auto":
         choice = choose(examples)
         inducing, rules = choice.config, [*rules, *choice.seeds]
@@ -98,19 +103,28 @@ def augment(
     else:
         inducing, fitting = preset(config), fit_preset(config)
     grammar = _induce(examples, inducing, seeds=rules, output_cfg=output_cfg, engine=engine).grammar
-    fitting = fitting or choose_fit(len(grammar), len(examples))[0]
+    fitting, said = fitting or choose_fit(len(grammar), len(examples))[0], list[str]()
+    if fitting.optimizer == "adam" and find_spec("torch") is None:
+        fitting = fitting.model_copy(update={"optimizer": "em"})
+        said.append("torch is not installed: fitted by expectation-maximisation instead of Adam")
     drawing = sampling or (choose_sampling(len(grammar)) if config == "auto" else sample_preset(config))
     model = _fit(grammar, examples, fitting, output_cfg=output_cfg, engine=engine).model
     synthetic: list[Example] = []
-    if grammar.max_arity:
+    try:
         sampler = Sampler(grammar, drawing, model=model, output_cfg=output_cfg, train=examples)
+    except InputError as error:  # no rule has nonterminals, or none leads to a valid output
+        said.append(f"nothing to sample, there are only the original pairs: {error}")
+    else:
         synthetic = [sample.example for sample in sampler.stream(number, engine)]
-    held_out = check_held_out(examples, inducing, fitting, seeds=rules, output_cfg=output_cfg, engine=engine)
-    warnings_ = warn(grammar, held_out, number, len(synthetic))
-    return Augmented(list(examples), synthetic, grammar, model, tuple(warnings_))
+    held_out = check_held_out(
+        examples, inducing, fitting, seeds=rules, auto=config == "auto", output_cfg=output_cfg, engine=engine
+    )
+    said += warn(grammar, held_out, number, len(synthetic))
+    return Augmented(examples, synthetic, grammar, model, tuple(said))
 
 
-def geca(examples: Sequence[Example], number: int = 100_000, config: GecaConfig | None = None) -> Mixture:
+def geca(examples: Iterable[Example], number: int = 100_000, config: GecaConfig | None = None) -> Mixture:
     """Make new pairs by GECA, which swaps fragments of examples: a mixture of both in equal parts, to train on."""
+    examples = list(examples)
     swaps = Geca(examples, config or GecaConfig()).stream(number)
-    return Mixture(list(examples), [swap.example for swap in swaps])
+    return Mixture(examples, [swap.example for swap in swaps])

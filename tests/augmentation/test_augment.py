@@ -14,6 +14,7 @@ from csl.data.score import Score
 from csl.errors import CslError
 from csl.grammar import Grammar
 from csl.grammar.notation import parse_rule
+from csl.induction.auto import choose
 from csl.induction.config import PRESETS
 from csl.model.config import FitConfig
 
@@ -74,6 +75,15 @@ def test_the_check_learns_from_nine_tenths() -> None:
     assert (score.examples, score.covered, score.right) == (8, 8, 8)
     one = check_held_out(examples[:1] * 3, PRESETS["scan"], FitConfig(states=1))
     assert (one.examples, one.covered) == (1, 0)
+
+
+def test_the_check_does_not_know_the_seeds_of_what_is_held_out() -> None:
+    """Each name occurs once: that it is copied can only be known from the example itself."""
+    examples = [Example.of(f"call name{k}", f"CALL ( name{k} )") for k in range(100)]
+    choice = choose(examples)
+    options = examples, choice.config, FitConfig(states=1)
+    assert check_held_out(*options, seeds=choice.seeds).covered == 10
+    assert check_held_out(*options, seeds=choice.seeds, auto=True).covered == 0
 
 
 def test_a_strong_grammar_gets_no_warning() -> None:

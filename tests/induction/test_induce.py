@@ -12,7 +12,7 @@ from csl.data import Example
 from csl.datasets import cogs, geoquery, scan
 from csl.datasets.task import Task
 from csl.engine.threads import Threads
-from csl.errors import InputError
+from csl.errors import InputError, LimitWarning
 from csl.grammar import Grammar, Rule, parse_grammar
 from csl.grammar.output_cfg import OutputCfg
 from csl.induction.config import PRESETS, InductionConfig
@@ -369,3 +369,15 @@ def test_the_interface_takes_a_preset_by_name_and_chooses_by_itself(commands: li
     assert "fly ### I_FLY" in map(str, chosen)
     assert steps
     check_derives(chosen, commands)
+
+
+def test_an_example_that_cannot_be_derived_in_time_stays_a_rule() -> None:
+    """Seventy times `a` has so many derivations by these seeds that the search for one is given up."""
+    seeds = [
+        "a ### A", "NT_1 NT_2 ### NT_1 NT_2", "NT_1 NT_2 ### NT_2 B NT_1",
+        "NT_1 NT_2 NT_3 NT_4 ### NT_1 NT_2 NT_3 NT_4",
+    ]  # fmt: skip
+    hard = Example(("a",) * 70, ("B", *("A",) * 70))
+    with pytest.warns(LimitWarning, match="1 examples are too long or too ambiguous to derive: each stays a rule"):
+        grammar = induce([hard, Example.of("x", "X")], InductionConfig(), seeds=parse_grammar(seeds)).grammar
+    assert Rule(hard.source, hard.target) in set(grammar)

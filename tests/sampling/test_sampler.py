@@ -339,6 +339,13 @@ def sampler_with(model: Model) -> Sampler:
     return Sampler(GRAMMAR, SampleConfig(max_depth=4), model=model)
 
 
+def test_draws_that_balance_leaves_out_do_not_end_a_stream(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sampler_module, "CHUNK", 64)
+    monkeypatch.setattr(sampler_module, "SCARCE", 0.05)
+    some = Sampler(GRAMMAR, SampleConfig(max_depth=4, balance=20), model=rare_model())
+    assert len(list(some.stream(8_000))) == 8_000
+
+
 @pytest.mark.parametrize("depths", ["model", "even"])
 def test_a_balanced_stream_does_not_depend_on_threads(depths: str) -> None:
     one, three = (list(sampler(depths=depths, balance=3).stream(6000, Threads(threads))) for threads in (1, 3))

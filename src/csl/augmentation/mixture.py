@@ -17,6 +17,7 @@ from csl.engine.threads import ONE_THREAD
 from csl.errors import CslError
 from csl.grammar import Grammar, Rule
 from csl.grammar.output_cfg import OutputCfg
+from csl.induction.auto import choose
 from csl.induction.config import InductionConfig
 from csl.induction.induce import induce
 from csl.model.config import FitConfig
@@ -82,16 +83,23 @@ def check_held_out(
     fitting: FitConfig,
     *,
     seeds: Sequence[Rule] = (),
+    auto: bool = False,
     output_cfg: OutputCfg | None = None,
     engine: Engine = ONE_THREAD,
 ) -> Score:
-    """Learn from nine tenths of the distinct examples, parse the last tenth."""
+    """Learn from nine tenths of the distinct examples, parse the last tenth.
+
+    With `auto`, those of the seeds that were chosen by a look at the examples are chosen by a look at the nine tenths.
+    """
     distinct = list(dict.fromkeys(examples))
     order = np.random.default_rng(0).permutation(len(distinct))
     test = [distinct[i] for i in order[::HELD_OUT]]
     train = [distinct[i] for i in np.sort(np.setdiff1d(order, order[::HELD_OUT]))]
     if not train:
         return Score(len(test), 0, 0)
+    if auto:
+        chosen = set(choose(examples).seeds)
+        seeds = [*(rule for rule in seeds if rule not in chosen), *choose(train).seeds]
     grammar = induce(train, induction, seeds=seeds, output_cfg=output_cfg, engine=engine).grammar
     quick = fitting.model_copy(update={"optimizer": "em", "steps": min(50, fitting.steps)})
     return evaluate(fit(grammar, train, quick, output_cfg=output_cfg, engine=engine).model, test, engine).score

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from csl.errors import InputError
+
 
 @dataclass(frozen=True, slots=True)
 class Example:
@@ -11,6 +13,11 @@ class Example:
     source: tuple[str, ...]
     target: tuple[str, ...]
     meta: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Refuse a text, which would be taken for tokens of one character."""
+        if isinstance(self.source, str) or isinstance(self.target, str):
+            raise InputError(f"{self.source!r}, {self.target!r}: a side is a tuple of tokens; for texts: Example.of")
 
     @classmethod
     def of(cls, source: str, target: str, /, **meta: str) -> "Example":

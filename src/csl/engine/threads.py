@@ -7,12 +7,15 @@ from typing import Any
 import numpy as np
 
 from csl.engine.engine import CHUNKS, Engine, Growing, Kept, are_few
+from csl.errors import InputError
 
 
 class Threads(Engine):
     """A pool of threads."""
 
     def __init__(self, number: int = 1) -> None:
+        if number < 1:
+            raise InputError(f"{number} threads can do nothing; one is the least")
         self.number = number
         self._pool = ThreadPoolExecutor(number) if number > 1 else None
 

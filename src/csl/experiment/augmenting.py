@@ -116,7 +116,10 @@ def _augment(
     say(f"grammar: {len(grammar):,} rules, {open_rules:,} with nonterminals, derive {derivable:.1%} of the examples")
 
     progress("learning from nine tenths of the examples, to check on the rest …")
-    held_out = check_held_out(examples, plan.induction, fit_options, seeds=seeds, output_cfg=output_cfg, engine=engine)
+    auto = plan.preset == "auto"
+    held_out = check_held_out(
+        examples, plan.induction, fit_options, seeds=seeds, auto=auto, output_cfg=output_cfg, engine=engine
+    )
     say(
         f"check: learnt from the others, {held_out.covered:,} of {held_out.examples:,} held-out inputs are covered and "
         f"{held_out.precision:.1%} of those right"

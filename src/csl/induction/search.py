@@ -10,12 +10,14 @@ size alone does not rule it out. Nothing here depends on ids or on the order of 
 """
 
 import itertools
+import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from csl.engine.engine import Engine, Kept
+from csl.errors import LimitWarning
 from csl.grammar.store import EncodedRules, RuleStore
 from csl.induction.config import InductionConfig
 from csl.induction.objective import TARGET, Costs, Ids, Objective
@@ -102,10 +104,16 @@ class Search:
         chart, everything = self._chart(), np.full(len(self.examples), -1, np.int32)
         derivations = self._rules_used(chart, self.examples, everything)
         lost = [k for k, derivation in enumerate(derivations) if not derivation]
-        if lost:  # only where seeds have lone sources: derivability is then not transitive, as max_units bounds chains
+        if lost:  # seeds with lone sources, as max_units bounds chains; or more than the chart has room or time for
             self._alive[self.examples[lost]] = True
             chart = self._chart()
             derivations = self._rules_used(chart, self.examples, everything)
+            hard = [k for k in lost if not derivations[k]]
+            for k in hard:
+                derivations[k] = {int(self.examples[k])}
+            if hard:
+                line = f"{len(hard):,} examples are too long or too ambiguous to derive: each stays a rule of its own"
+                warnings.warn(line, LimitWarning, stacklevel=2)
         users: dict[int, set[int]] = {int(r): set() for r in self.rules}
         for example, derivation in enumerate(derivations):
             for r in derivation:

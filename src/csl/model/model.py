@@ -102,8 +102,9 @@ class Model:
     def log_p(self) -> FloatArray:
         """Log p(r | context), contexts by rules."""
         context, rule = self._p
+        p: FloatArray = context @ rule.T
         with np.errstate(divide="ignore"):
-            return np.log(context @ rule.T)
+            return np.log(p, out=p)  # in place: it is large where there are many rules
 
     @cached_property
     def _typings(self) -> Typings | None:
@@ -144,6 +145,7 @@ class Model:
         self, sources: Sequence[Sequence[str]], engine: Engine = ONE_THREAD, limits: Limits = DEFAULT
     ) -> list[Parse | Abstained]:
         """Parse many inputs: the output of each, or why there is none."""
+        sources = [_tokens(source) for source in sources]
         found = engine.chunks(_best, np.arange(len(sources)), self._kept, sources, limits, least=CHUNK)
         return [self._outcome(*best) for part in found for best in part]
 
@@ -209,6 +211,7 @@ class Model:
         self, sources: Sequence[Sequence[str]], engine: Engine = ONE_THREAD, limits: Limits = DEFAULT
     ) -> FloatArray:
         """Log p(x) of inputs, summed over all derivations to any output."""
+        sources = [_tokens(source) for source in sources]
         return engine.map(_log_prob_inputs, np.arange(len(sources)), self._kept, sources, limits, least=CHUNK)
 
     def log_inside(self, forests: Forests, limits: Limits = DEFAULT) -> FloatArray:

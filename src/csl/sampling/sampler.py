@@ -166,7 +166,7 @@ class Sampler:
                     if found == count:
                         return
                 if drawn % PATIENCE == 0:
-                    if fresh < max(1, SCARCE * min(found, PATIENCE * CHUNK)):
+                    if fresh * self.config.balance < max(1, SCARCE * min(found, PATIENCE * CHUNK)):
                         self.exhausted = True
                         return
                     fresh = 0
