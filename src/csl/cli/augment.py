@@ -54,7 +54,7 @@ def augment(
     if temperature is not None and strategy not in (None, "tempered"):
         raise InputError(f"--temperature is of strategy tempered, not {strategy}; leave one of them out")
     for name in FILES:
-        spare(train, out / name)
+        spare(out / name, train)
     flags = {
         "strategy": strategy or ("tempered" if temperature is not None else None), "temperature": temperature,
         "unique": unique or None, "new": new or None,

@@ -70,7 +70,7 @@ def prepare(
     """Write a data set as the paper uses it: examples, seed rules, output CFG and a card."""
     from csl.datasets.registry import data_set, write_task
 
-    spare(source, out)
+    spare(out, source)
     known = data_set(name)
     split = known.splits[0] if split is None else split
     task = known.prepare(source, split)
@@ -142,7 +142,7 @@ def split(
     from csl.errors import InputError
 
     for part in FILES:
-        spare(file, out / part)
+        spare(out / part, file)
     pattern = entity_pattern(entities)
     examples = list(read_examples(file, source_field=input_field, target_field=output_field))
     wanted = Sizes.parse(sizes, len(examples)) if sizes else Sizes(round(train_share * len(examples)))

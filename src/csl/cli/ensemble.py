@@ -37,8 +37,7 @@ def ensemble(
 
     if not (out or test):
         raise InputError("nothing to do: give --out for predictions, --test for the table, or both")
-    for path in (csl, seq2seq, augmented, test):
-        spare(path, out)
+    spare(out, csl, seq2seq, augmented, test)
     console = new_console()
     ours, theirs = Predictions.read(csl), Predictions.read(seq2seq)
     theirs.check(ours.inputs, csl)

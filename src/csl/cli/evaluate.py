@@ -41,8 +41,7 @@ def evaluate(
     from csl.data.files import spare
     from csl.data.score import same, score
 
-    for path in (what, test):
-        spare(path, errors)
+    spare(errors, what, test)
     console = new_console()
     fields = {"columns": ("category",), "source_field": input_field, "target_field": output_field}
     trained = any((what / name).exists() for name in ("train.json", "codec.json"))

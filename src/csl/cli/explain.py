@@ -42,8 +42,7 @@ def coverage(
     from csl.data import read_examples, write_examples
     from csl.data.files import spare
 
-    for path in (run, data):
-        spare(path, missing)
+    spare(missing, run, data)
     columns = ("category",)
     examples = list(read_examples(data, columns=columns, source_field=input_field, target_field=output_field))
     deriver = _deriver(run)

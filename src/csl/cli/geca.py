@@ -43,7 +43,7 @@ def geca(
     if merge and merge.resolve() == out.resolve():
         raise InputError("--out and --merge are one file; --merge names another, for old and new pairs", merge)
     for path in (out, merge):
-        spare(train, path)
+        spare(path, train)
     examples = list(read_examples(train, source_field=input_field, target_field=output_field))
     console.print(f"{train}: {len(examples):,} examples, {len(set(examples)):,} distinct")
     with LiveLine(console, "starting (the first run compiles for a while) …", "stopped; nothing was written") as live:

@@ -34,7 +34,7 @@ def predict(
     from csl.data.files import atomic_writer, read_inputs, spare
     from csl.grammar.output_cfg import OutputCfg
 
-    spare(inputs, out)
+    spare(out, inputs)
     sources = read_inputs(inputs, input_field)
     cfg = OutputCfg.read(output_cfg) if output_cfg else None
     need_torch()

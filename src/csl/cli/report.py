@@ -32,7 +32,6 @@ def report(
     from csl.experiment.report.page import write_report
 
     file = out or run / "report.html"
-    for path in (test, unlabelled):
-        spare(path, file)
+    spare(file, test, unlabelled)
     write_report(run, file, test=test, unlabelled=unlabelled, engine=Threads(threads))
     new_console().print(f"{file}: {file.stat().st_size / 1000:,.0f} kB")

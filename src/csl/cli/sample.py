@@ -84,7 +84,7 @@ def sample(
         _preview(console, sampler, preview)
         return
     path = out or run / "samples.tsv"
-    spare(file, path)
+    spare(path, file)
     stopped = "stopped; nothing was written"
     own = alone(run) if path.parent.resolve() == run.resolve() else nullcontext()
     with own, LiveLine(console, "sampling …", stopped) as live, engine_of(threads, engine, address) as opened:

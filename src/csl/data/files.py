@@ -58,9 +58,9 @@ def replacing(path: Path | str) -> Iterator[BinaryIO]:
             partial.unlink(missing_ok=True)
 
 
-def spare(read: Path | None, written: Path | None) -> None:
+def spare(written: Path | None, *read: Path | None) -> None:
     """Refuse to write over what is read, a file or a folder, under whatever names."""
-    if read and written and read.exists() and written.exists() and written.samefile(read):
+    if written and written.exists() and any(path and path.exists() and path.samefile(written) for path in read):
         raise InputError("is read, and would be written over; name another place for the result", written)
 
 

@@ -52,9 +52,8 @@ def prepare(source: Path | None, split: str) -> Task:
     """
     files = ("train.jsonl", "valid.jsonl", "test.jsonl")
     own = f"source_domain_with_target_num{split}"
-    if source and source.name != own and (source / own).is_dir():
-        source = source / own
-    listed = [] if source and source.name == own else [f"split_num{split}.json"]
+    source = source / own if source and (source / own).is_dir() else source
+    listed = [] if source and source.resolve().name == own else [f"split_num{split}.json"]
     remedy = f"; the archive has a folder {own}, and smcalflow-cs-tenth needs only train_partial.jsonl and valid.jsonl"
     folder = _folder(source, (*files, *listed), remedy)
     turns = {name.removesuffix(".jsonl"): read_turns(folder / name) for name in files}
