@@ -11,11 +11,13 @@ from csl.data import Example
 from csl.engine.threads import Threads
 from csl.grammar import Grammar, Rule, parse_grammar
 from csl.grammar.output_cfg import OutputCfg
-from csl.model.model import Model
+from csl.model.local import localised
+from csl.model.model import Model, context_starts
 from csl.parsing.derivation import Derivation
+from csl.parsing.deriver import Deriver
 
 from ..parsing.twins import Twin, grammars, inputs, output_cfgs, typing_count
-from .twins import PlainModel, random_theta
+from .twins import PlainModel, all_log_p, random_theta
 
 Output = tuple[str, ...]
 units = st.sampled_from([0, 1, 2])
@@ -103,8 +105,22 @@ def test_the_outputs_of_an_input_share_its_probability(
 def test_the_rules_that_can_follow_a_context_share_its_probability(rules: list[Rule], n_states: int, seed: int) -> None:
     grammar = Grammar(rules)
     model = Model(grammar, *random_theta(grammar, n_states, seed))
-    assert np.exp(model.log_p).sum(axis=1) == pytest.approx(1)
-    assert model.log_p.shape == (1 + sum(rule.arity for rule in grammar), len(grammar))
+    table = all_log_p(model)
+    assert np.exp(table).sum(axis=1) == pytest.approx(1)
+    assert table.shape == (1 + sum(rule.arity for rule in grammar), len(grammar))
+
+
+@settings(deadline=None, max_examples=50)
+@given(grammars, st.lists(inputs, max_size=3), units)
+def test_forests_number_the_rules_and_contexts_that_occur(rules: list[Rule], xs: list[Output], max_units: int) -> None:
+    grammar = Grammar(rules)
+    forests, starts = Deriver(grammar, max_units).forests(xs), context_starts(grammar)
+    local = localised(forests, starts)
+    assert local.rules.tolist() == sorted(set(forests.rules.tolist()))
+    assert local.rules[local.forests.rules].tolist() == forests.rules.tolist()
+    of_rules = [c for r in local.rules for c in range(starts[r], starts[r + 1])]
+    assert local.contexts.tolist() == [0, *of_rules]
+    assert local.starts.tolist() == context_starts(Grammar(tuple(grammar)[r] for r in local.rules)).tolist()
 
 
 TOY = parse_grammar(["jump ### J", "walk ### W", "NT_1 twice ### NT_1 NT_1", "NT_1 and NT_2 ### NT_1 NT_2"])

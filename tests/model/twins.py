@@ -6,7 +6,7 @@ from math import exp, fsum, log
 import numpy as np
 
 from csl.grammar import Grammar, Rule
-from csl.model.model import FloatArray
+from csl.model.model import FloatArray, Model
 from csl.parsing.derivation import Derivation
 
 
@@ -14,6 +14,10 @@ def random_theta(grammar: Grammar, states: int, seed: int, spread: float = 1.5) 
     rng = np.random.default_rng(seed)
     contexts = 1 + sum(rule.arity for rule in grammar)
     return rng.normal(0, spread, (contexts, states)), rng.normal(0, spread, (states, len(grammar)))
+
+
+def all_log_p(model: Model) -> FloatArray:
+    return model.log_p(np.arange(len(model.theta_context)), np.arange(len(model.grammar)))
 
 
 def normalised(theta: Iterable[float]) -> list[float]:

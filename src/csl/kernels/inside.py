@@ -122,6 +122,16 @@ def expectations(forests, inputs, copies, context, rule, contexts):
 
 
 @njit(cache=True, nogil=True)
+def log_p(context, rule, contexts, rules):
+    """Return log p(r | c) of some contexts and rules; −inf for what never happens."""
+    out = np.empty((len(contexts), len(rules)))
+    for i in range(len(contexts)):
+        for j in range(len(rules)):
+            out[i, j] = np.log(_dot(context[contexts[i]], rule[rules[j]]))
+    return out
+
+
+@njit(cache=True, nogil=True)
 def viterbi(forests, log_p, contexts, budget):
     """Find the best derivation of each input; `log_p[c, r]` is log p(r | c).
 

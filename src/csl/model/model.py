@@ -23,10 +23,11 @@ from csl.errors import LimitWarning
 from csl.grammar import Grammar
 from csl.grammar.output_cfg import ROOT, OutputCfg
 from csl.kernels.budget import Budget
-from csl.kernels.inside import log_inside, viterbi
+from csl.kernels.inside import log_inside, log_p, viterbi
 from csl.kernels.intersection import Typings, with_types
 from csl.kernels.source_chart import COVERED, STOPPED, TOO_MANY, UNCOVERED, Forests
 from csl.model.kbest import best_outputs
+from csl.model.local import Places, localised
 from csl.parsing.derivation import MAX_OUTPUT, Derivation
 from csl.parsing.deriver import BATCH, CHUNK, DEFAULT, Batch, Deriver, products
 from csl.parsing.limits import Abstained, AmbiguityError, Limits, given_up
@@ -34,7 +35,7 @@ from csl.parsing.limits import Abstained, AmbiguityError, Limits, given_up
 FloatArray = npt.NDArray[np.float64]
 NUMBERS = 8  # of an inside pass that take as much memory as an item
 
-Best = tuple[float, int, npt.NDArray[np.int32]]
+Best = tuple[float, int, Places]
 """Log p of a best derivation, the status of its input, and its rules in preorder."""
 
 
@@ -52,7 +53,7 @@ class Parse:
         return " ".join(self.target)
 
 
-def context_starts(grammar: Grammar) -> npt.NDArray[np.int64]:
+def context_starts(grammar: Grammar) -> Places:
     """Give the first context of each rule, one for each of its nonterminals, and their number; the root is 0."""
     return 1 + np.concatenate([[0], np.cumsum([rule.arity for rule in grammar], dtype=np.int64)])
 
@@ -98,13 +99,9 @@ class Model:
         """p(s | context), and p(r | s) by rule."""
         return softmax(self.theta_context), np.ascontiguousarray(softmax(self.theta_rule).T)
 
-    @cached_property
-    def log_p(self) -> FloatArray:
-        """Log p(r | context), contexts by rules."""
-        context, rule = self._p
-        p: FloatArray = context @ rule.T
-        with np.errstate(divide="ignore"):
-            return np.log(p, out=p)  # in place: it is large where there are many rules
+    def log_p(self, contexts: Places, rules: Places) -> FloatArray:
+        """Log p(r | context) of some contexts (`context_starts`) and rules: a table."""
+        return log_p(*self._p, contexts, rules)
 
     @cached_property
     def _typings(self) -> Typings | None:
@@ -149,7 +146,7 @@ class Model:
         found = engine.chunks(_best, np.arange(len(sources)), self._kept, sources, limits, least=CHUNK)
         return [self._outcome(*best) for part in found for best in part]
 
-    def _outcome(self, score: float, status: int, used: npt.NDArray[np.int32]) -> Parse | Abstained:
+    def _outcome(self, score: float, status: int, used: Places) -> Parse | Abstained:
         if status != COVERED or math.isinf(score):
             return _WHY.get(status, Abstained.NOT_COVERED)
         derivation = Derivation.from_rules(self.deriver.rules[r] for r in used)
@@ -161,12 +158,14 @@ class Model:
         """Give log p of the best derivation of each input, its status, and the rules in preorder."""
         found: list[Best] = []
         for _, forests, budget in self._batches(sources, limits):
-            scores, used, offsets = viterbi(forests, self.log_p, self._contexts, budget)
+            local = localised(forests, self._contexts)
+            table = self.log_p(local.contexts, local.rules)
+            scores, used, offsets = viterbi(local.forests, table, local.starts, budget)
             for k, score in enumerate(scores):
                 status = int(forests.status[k])
                 if math.isnan(score):
                     status = STOPPED if budget.stop[0] else TOO_MANY
-                found.append((float(score), status, used[offsets[k] : offsets[k + 1]]))
+                found.append((float(score), status, local.rules[used[offsets[k] : offsets[k + 1]]]))
         return found
 
     def parse_best(self, source: str | Sequence[str], k: int, limits: Limits = DEFAULT) -> list[Parse]:
@@ -189,8 +188,10 @@ class Model:
     def _best_of(self, forests: Forests, k: int, budget: Budget) -> list[Parse] | Abstained:
         if forests.status[0] != COVERED:
             return _WHY[int(forests.status[0])]
+        local = localised(forests, self._contexts)
+        rules = tuple(self.deriver.rules[r] for r in local.rules)
         try:
-            found = best_outputs(forests, self.deriver.rules, self._contexts, self.log_p, k, budget)
+            found = best_outputs(local.forests, rules, local.starts, self.log_p(local.contexts, local.rules), k, budget)
         except AmbiguityError:
             return Abstained.STOPPED if budget.stop[0] else Abstained.TOO_MANY
         return [Parse(ranked.target, ranked.derivation, -ranked.cost) for ranked in found] or Abstained.TOO_LONG

@@ -18,6 +18,7 @@ from csl.engine.threads import ONE_THREAD
 from csl.grammar import Grammar
 from csl.kernels.inside import viterbi
 from csl.kernels.source_chart import Forests
+from csl.model.local import Places, localised
 from csl.model.model import Model, context_starts
 from csl.parsing.derivation import MAX_OUTPUT, Derivation
 from csl.parsing.deriver import DEFAULT, Deriver
@@ -51,26 +52,20 @@ class Derivations:
         self.rules = tuple(grammar)
         self._model, self._engine = model, engine
         self.deriver = model.deriver if model else Deriver(grammar, max_units)
-        self._kept = Kept(self.deriver)
+        self._kept = Kept((self.deriver, model))
         self._contexts = context_starts(grammar)
-        shape = (int(self._contexts[-1]), len(self.rules))
-        self._score = np.maximum(model.log_p, IMPOSSIBLE) if model else np.full(shape, -1.0)
         self._place = {rule: k for k, rule in enumerate(self.rules)}
 
     def best(self, examples: Sequence[Example], avoid: Bools | None = None) -> list[Preorder]:
         """Give the best derivation of each pair, empty if there is none; one with fewest rule pairs of `avoid`."""
-        score = self._score
-        if avoid is not None:
-            score = score.copy()  # it can be large: changed in place
-            np.add(score, NEW, out=score, where=avoid)
-        return self._viterbi(Deriver.pair_forests, examples, score)
+        return self._viterbi(Deriver.pair_forests, examples, avoid)
 
     def read(self, sources: Sequence[Sequence[str]]) -> list[Reading | None]:
         """Give what the parser makes of each input, None if it makes nothing of it."""
         if self._model:
             parses = self._model.parse_all(sources, self._engine)
             return [Reading(self._places(parse.derivation), parse.target) if parse else None for parse in parses]
-        best = self._viterbi(Deriver.forests, sources, self._score)
+        best = self._viterbi(Deriver.forests, sources)
         trees = [Derivation.from_rules(self.rules[r] for r in rules) if rules else None for rules in best]
         return [
             Reading(rules, tree.example.target) if tree and tree.target_length <= MAX_OUTPUT else None
@@ -81,15 +76,15 @@ class Derivations:
         return tuple(self._place[rule] for rule in derivation.rules())
 
     def _viterbi(
-        self, build: Callable[..., Forests], items: Sequence[Any], score: npt.NDArray[np.float64]
+        self, build: Callable[..., Forests], items: Sequence[Any], avoid: Bools | None = None
     ) -> list[Preorder]:
-        state = (self._kept, build, items, score, self._contexts)
+        state = (self._kept, self._contexts, build, items, avoid)
         found = self._engine.chunks(_viterbi, np.arange(len(items)), *state, least=CHUNK)
         return [rules for part in found for rules in part]
 
     def rule_pairs(self, examples: Sequence[Example]) -> Bools:
         """Tell which rule pairs occur in any derivation of these pairs: a table of contexts by rules."""
-        seen = np.zeros(self._score.shape, np.bool_)
+        seen = np.zeros((self._contexts[-1], len(self.rules)), np.bool_)
         for chunk in np.array_split(np.arange(len(examples)), max(1, len(examples) // CHUNK)):
             forests = self.deriver.pair_forests([examples[i] for i in chunk])
             begin, arity = forests.arguments[:-1], np.diff(forests.arguments)
@@ -119,15 +114,22 @@ class Derivations:
 
 
 def _viterbi(
-    places: npt.NDArray[np.int64],
-    deriver: Deriver,
+    places: Places,
+    by: tuple[Deriver, Model | None],
+    contexts: Places,
     build: Callable[..., Forests],
     items: Sequence[Any],
-    *probabilities: npt.NDArray[Any],
+    avoid: Bools | None,
 ) -> list[Preorder]:
     found: list[Preorder] = []
+    deriver, model = by
     for chunk in np.array_split(places, max(1, len(places) // CHUNK)):
+        local = localised(build(deriver, [items[i] for i in chunk]), contexts)
+        shape = (len(local.contexts), len(local.rules))
+        score = np.maximum(model.log_p(local.contexts, local.rules), IMPOSSIBLE) if model else np.full(shape, -1.0)
+        if avoid is not None:
+            score += NEW * avoid[np.ix_(local.contexts, local.rules)]
         with DEFAULT.budget() as budget:
-            _, used, offsets = viterbi(build(deriver, [items[i] for i in chunk]), *probabilities, budget)
-        found += [tuple(used[a:b].tolist()) for a, b in pairwise(offsets)]
+            _, used, offsets = viterbi(local.forests, score, local.starts, budget)
+        found += [tuple(local.rules[used[a:b]].tolist()) for a, b in pairwise(offsets)]
     return found
