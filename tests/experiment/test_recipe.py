@@ -22,22 +22,22 @@ PAPER = {  # table and text of "Hyperparameters"; the published system where the
     "scan": {
         "induction": {"k_alpha": 0, "k_beta": 100, "k_t": 4, "partitions": 16, "lone_target": True},
         "fit": {"states": 2, "restarts": 1},
-        "sampling": {"number": 100_000, "max_depth": 5, "depths": "model", "depth_bias": 0},
+        "sampling": {"number": 100_000, "max_depth": 5, "strategy": "model", "depths": "model", "depth_bias": 0},
         "train": {"learning_rate": 1e-3},
     },
     "cogs": {
         "induction": {"k_alpha": 1, "k_beta": 5, "k_t": 8, "partitions": 1, "lone_target": True, "steps": 8},
-        "sampling": {"number": 100_000, "max_depth": 20, "depths": "model", "depth_bias": 0},
+        "sampling": {"number": 100_000, "max_depth": 20, "strategy": "model", "depths": "model", "depth_bias": 0},
         "train": {"learning_rate": 1e-4},
     },
     "geoquery": {
         "induction": {"k_alpha": 4, "k_beta": 16, "k_t": 8, "partitions": 1, "lone_target": False},
-        "sampling": {"number": 100_000, "max_depth": 20, "depths": "model", "depth_bias": 0},
+        "sampling": {"number": 100_000, "max_depth": 20, "strategy": "model", "depths": "model", "depth_bias": 0},
         "train": {"learning_rate": 1e-4},
     },
     "smcalflow-cs": {
         "induction": {"k_alpha": 4, "k_beta": 16, "k_t": 8, "partitions": 1, "lone_target": False},
-        "sampling": {"number": 100_000, "max_depth": 10, "depths": "model", "depth_bias": 0},
+        "sampling": {"number": 100_000, "max_depth": 10, "strategy": "model", "depths": "model", "depth_bias": 0},
         "train": {"learning_rate": 1e-3},
     },
 }

@@ -48,7 +48,7 @@ PRESETS = {
     "scan": SampleConfig(max_depth=5),
     "cogs": SampleConfig(depths="even"),
     "geoquery": SampleConfig(depths="even", max_depth=12),
-    "smcalflow": SampleConfig(max_depth=10),
+    "smcalflow": SampleConfig(strategy="uniform", max_depth=10),
 }
 
 
