@@ -90,7 +90,7 @@ def make_pretrained(folder: Path, spare: str) -> Path:
     return folder
 
 
-def make_bart(folder: Path) -> None:
+def make_bart(folder: Path, **options: Any) -> None:
     """Write an untrained BART with a tokenizer of words, and its usual hints for generation."""
     words = ["<s>", "<pad>", "</s>", "<unk>", *"abcd", "once", "four", "many"]
     made = Tokenizer(models.WordLevel({word: i for i, word in enumerate(words)}, unk_token="<unk>"))
@@ -100,7 +100,7 @@ def make_bart(folder: Path) -> None:
     PreTrainedTokenizerFast(tokenizer_object=made, **special).save_pretrained(folder)
     torch.manual_seed(1)
     layers = {f"{side}_{key}": 1 for side in ("encoder", "decoder") for key in ("layers", "attention_heads")}
-    sizes = BartConfig(vocab_size=len(words), d_model=32, encoder_ffn_dim=32, decoder_ffn_dim=32, **layers)
+    sizes = BartConfig(vocab_size=len(words), d_model=32, encoder_ffn_dim=32, decoder_ffn_dim=32, **layers, **options)
     network = BartForConditionalGeneration(sizes)
     network.generation_config.update(forced_bos_token_id=0, no_repeat_ngram_size=3, early_stopping=True, num_beams=4)
     network.save_pretrained(folder)

@@ -1,5 +1,6 @@
 """Texts survive the way to token ids and back, whatever signs a tokenizer lacks, or are refused."""
 
+import shutil
 import string
 from collections.abc import Iterable
 from pathlib import Path
@@ -8,6 +9,7 @@ from random import Random
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tokenizers import processors
 from transformers import PreTrainedTokenizerBase
 
 from csl.errors import InputError
@@ -97,6 +99,41 @@ def test_the_last_word_of_the_data_is_named_alone(tmp_path: Path) -> None:
     config = TrainConfig(model=str(make_pretrained(tmp_path, "")))
     with pytest.raises(InputError, match=r"cannot write '\{'"):
         new_codec(config, ["a b c {"])
+
+
+def test_a_character_that_stands_for_another_is_not_known_itself(codec: Codec) -> None:
+    other = codec.swaps["{"]
+    assert codec.encode_sources(["{"]) != codec.encode_sources([other])
+    assert codec.tokenizer.unk_token_id in codec.encode_sources([other])[0]
+
+
+def test_a_model_that_is_trained_further_keeps_its_swaps(pretrained: Path, tmp_path: Path) -> None:
+    shutil.copytree(pretrained, tmp_path, dirs_exist_ok=True)
+    (tmp_path / "codec.json").write_text('{"swaps": {"}": "ß", "{": "é"}}', "utf-8")
+    config = TrainConfig(model=str(tmp_path))
+    found = new_codec(config, ["a { }"]).swaps
+    assert (found["}"], found["{"]) == ("ß", "é")
+    assert len(set(found.values())) == len(found)
+    assert new_codec(config, ["a { } é"]).swaps["{"] not in ("é", "ß")
+    (tmp_path / "codec.json").write_text("[]", "utf-8")
+    with pytest.raises(InputError, match=r"codec\.json: damaged file; train the model again"):
+        new_codec(config, ["a"])
+
+
+def test_outputs_have_an_end_even_if_the_tokenizer_adds_none(pretrained: Path) -> None:
+    tokenizer = load_tokenizer(pretrained)
+    tokenizer.backend_tokenizer.post_processor = processors.TemplateProcessing(single="$A")
+    assert tokenizer("a").input_ids[-1] != 1
+    rows = Codec(tokenizer, max_target=4).encode_targets(["a", "a b c d e", ""])
+    assert [row[-1] for row in rows] == [1, 1, 1]
+    assert max(map(len, rows)) == 4
+
+
+@pytest.mark.parametrize(("positions", "limit"), [(7, 1), (64, 64), (100, 96), (600, 512), (1024, 1024), (10**6, 2000)])
+def test_lengths_are_bounded_by_positions(pretrained: Path, positions: int, limit: int) -> None:
+    codec = Codec(load_tokenizer(pretrained), max_source=2000, max_target=2000)
+    codec.limit(positions)
+    assert (codec.max_source, codec.max_target) == (limit, limit)
 
 
 @pytest.mark.parametrize("word", ["a}b", "½"])

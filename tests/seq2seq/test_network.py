@@ -7,12 +7,21 @@ from pathlib import Path
 import pytest
 import torch
 from safetensors.torch import load_file
-from transformers import T5Config, T5EncoderModel, T5ForConditionalGeneration
+from transformers import (
+    BertConfig,
+    EncoderDecoderConfig,
+    EncoderDecoderModel,
+    T5Config,
+    T5EncoderModel,
+    T5ForConditionalGeneration,
+    UMT5Config,
+    UMT5ForConditionalGeneration,
+)
 from transformers.utils import logging
 
 from csl.errors import InputError
 from csl.seq2seq.config import TrainConfig
-from csl.seq2seq.network import load_network, new_network, save_network
+from csl.seq2seq.network import load_network, new_network, positions, save_network
 
 from .conftest import TINY, changed, save_t5
 
@@ -121,6 +130,51 @@ def test_a_checkpoint_has_the_dropout_of_the_config(tmp_path: Path) -> None:
     assert {m.p for m in network.modules() if isinstance(m, torch.nn.Dropout)} == {0.4}
     assert load_network(tmp_path).config.dropout_rate == 0.1  # as it was saved
     assert new_network(TrainConfig(model=str(tmp_path)), 0).config.dropout_rate == 0.1
+
+
+def test_both_parts_of_a_network_of_two_have_it(tmp_path: Path) -> None:
+    part = BertConfig(
+        vocab_size=30, hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16, bos_token_id=3
+    )
+    network = EncoderDecoderModel(EncoderDecoderConfig.from_encoder_decoder_configs(part, part))
+    network.config.decoder_start_token_id = 1
+    network.save_pretrained(tmp_path)
+    found = load_network(tmp_path, 0.4)
+    assert {found.config.encoder.hidden_dropout_prob, found.config.decoder.hidden_dropout_prob} == {0.4}
+    assert positions(found) == 512
+    assert positions(new_network(TINY, 30)) == 10**6
+
+
+def test_a_decoder_does_not_see_what_is_to_come(tmp_path: Path) -> None:
+    """UMT5 loses its mask with the library's default attention."""
+    sizes = {"vocab_size": 30, "d_model": 16, "d_ff": 16, "num_layers": 1, "num_heads": 2, "d_kv": 8}
+    network = UMT5ForConditionalGeneration(UMT5Config(**sizes, decoder_start_token_id=0)).eval()
+    with torch.no_grad():
+        for parameter in network.parameters():
+            parameter.normal_()
+    network.save_pretrained(tmp_path)
+    found = load_network(tmp_path)
+    with torch.inference_mode():
+        a, b = (
+            found(input_ids=torch.ones(1, 4, dtype=torch.long), decoder_input_ids=torch.tensor([[0, n]]))
+            for n in (5, 6)
+        )
+    assert torch.allclose(a.logits[0, 0], b.logits[0, 0], atol=1e-4)
+    assert not torch.allclose(a.logits[0, 1], b.logits[0, 1], atol=1e-4)
+
+
+def test_more_tokens_than_embeddings_are_refused(tmp_path: Path) -> None:
+    save_t5(tmp_path, 30)
+    with pytest.raises(InputError, match="its tokenizer has 31 tokens, but its network knows 30"):
+        new_network(TrainConfig(model=str(tmp_path)), 31)
+
+
+def test_a_network_that_does_not_know_how_to_start_is_refused(tmp_path: Path) -> None:
+    network = save_t5(tmp_path, 30)
+    network.config.decoder_start_token_id = network.generation_config.decoder_start_token_id = None
+    network.save_pretrained(tmp_path)
+    with pytest.raises(InputError, match=r"set decoder_start_token_id in its config\.json"):
+        load_network(tmp_path)
 
 
 def test_a_new_network_has_no_dropout_unless_it_is_asked_for() -> None:

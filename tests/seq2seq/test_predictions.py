@@ -25,6 +25,13 @@ def test_the_first_output_of_each_line_is_read(tmp_path: Path) -> None:
     assert found.path == tmp_path / "x.tsv"
 
 
+def test_an_empty_input_may_have_no_output(tmp_path: Path) -> None:
+    path = tmp_path / "p.tsv"
+    path.write_text("a\tA\n\t\n\n  \nb\tB\n", "utf-8")
+    found = Predictions.read(path)
+    assert (found.inputs, found.outputs) == (["a", "", "b"], ["A", "", "B"])
+
+
 def test_a_line_with_one_column_is_refused(tmp_path: Path) -> None:
     path = write(tmp_path / "x.tsv", "a\tA\nb\n")
     with pytest.raises(InputError, match=r"x\.tsv:2: one column; expected input<TAB>output"):

@@ -188,6 +188,23 @@ def test_of_the_beams_the_accepted_come_first(model: Seq2Seq) -> None:
     assert model.predict(inputs, beams=4, accept=lambda text: False) == [outputs[:1] for outputs in found]
 
 
+def test_scores_have_the_last_word_on_the_order(model: Seq2Seq, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(model, "_log_probs", lambda source, mask, written: [-3.0, -1.0, -2.0])
+    assert [p.log_prob for p in model.predict(["texas"], beams=3, k=3, scores=True)[0]] == [-1, -2, -3]
+
+
+def test_one_text_is_no_list_of_inputs(model: Seq2Seq) -> None:
+    with pytest.raises(InputError, match="one text where a list of inputs is needed"):
+        model.predict("texas")
+
+
+@pytest.mark.parametrize("option", ["beams", "k", "batch_size"])
+@pytest.mark.parametrize("value", [0, -1])
+def test_numbers_below_one_are_refused(option: str, value: int, model: Seq2Seq) -> None:
+    with pytest.raises(InputError, match="beams, k and batch_size are 1 or more"):
+        model.predict(["texas"], **{option: value})
+
+
 def test_more_outputs_than_beams_are_refused(model: Seq2Seq) -> None:
     with pytest.raises(InputError, match="3 outputs need as many beams, not 2"):
         model.predict(["does"], beams=2, k=3)

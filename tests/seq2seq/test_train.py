@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 import torch
+from accelerate.state import AcceleratorState
 from safetensors.torch import load_file
 
 from csl.data import Example, write_examples
-from csl.errors import CslError, InputError
+from csl.errors import CslError, InputError, LimitWarning
 from csl.seq2seq.config import TrainConfig
 from csl.seq2seq.predictor import Prediction, Seq2Seq
 from csl.seq2seq.train import Progress, train
@@ -138,6 +139,33 @@ def test_bf16_learns_on_the_cpu(optimizer: str, tmp_path: Path) -> None:
     losses = [line["loss"] for line in curve(tmp_path)]
     assert sum(losses[-5:]) < 0.7 * sum(losses[:5])
     assert {weight.dtype for weight in weights(tmp_path).values()} == {torch.float32}
+
+
+def test_settings_of_accelerate_do_not_change_the_precision(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for precision in ("no", "bf16"):
+        monkeypatch.setenv("ACCELERATE_MIXED_PRECISION", precision)
+        AcceleratorState._reset_state(reset_partial_state=True)  # it is kept for the whole process
+        train(PAIRS, tmp_path / precision, changed(TINY, precision="fp32"))
+    assert equal(weights(tmp_path / "no"), weights(tmp_path / "bf16"))
+
+
+def test_pairs_may_come_one_by_one(tmp_path: Path) -> None:
+    parts = {"synthetic": PAIRS[:5], "dev": DEV}
+    train(PAIRS, tmp_path / "lists", TINY, **parts)
+    train(iter(PAIRS), tmp_path / "streams", TINY, **{name: iter(part) for name, part in parts.items()})
+    assert curve(tmp_path / "lists") == curve(tmp_path / "streams")
+    assert equal(weights(tmp_path / "lists"), weights(tmp_path / "streams"))
+
+
+def test_inputs_longer_than_a_model_has_positions_for_are_cut(tmp_path: Path) -> None:
+    make_bart(tmp_path / "bart", max_position_embeddings=16)
+    pairs = [Example.of(" ".join("ab" * 20), " ".join("cd" * 20)), Example.of("a", "b")]
+    said: list[str] = []
+    model = train(pairs, tmp_path / "run", changed(TINY, model=str(tmp_path / "bart"), prefix=""), say=said.append)
+    assert any("1 original inputs reach the limit of 16 tokens" in line for line in said)
+    with pytest.warns(LimitWarning, match="1 of 2 inputs reach the limit of 16 tokens"):
+        found = model.predict([pair.source_text for pair in pairs])
+    assert all(len(p[0].text.split()) <= 16 for p in found)
 
 
 def test_the_same_training_gives_the_same_weights_and_another_seed_others(tmp_path: Path) -> None:
@@ -395,6 +423,55 @@ def test_a_damaged_checkpoint_is_told_and_the_one_before_taken(tmp_path: Path) -
     assert files(tmp_path / "run") == files(tmp_path / "whole")
 
 
+def test_the_one_before_stays_until_there_is_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    train(PAIRS, tmp_path / "whole", LONG)
+    start_and_kill(tmp_path / "run", LONG, 10)
+    path = tmp_path / "run" / "checkpoint.safetensors"
+    path.write_bytes(path.read_bytes()[:-5])
+
+    def killed(*_: object) -> None:
+        raise Killed
+
+    monkeypatch.setattr("csl.seq2seq.checkpoint.save_tensors", killed)
+    with pytest.raises(Killed):
+        train(PAIRS, tmp_path / "run", LONG)
+    monkeypatch.undo()
+    said: list[str] = []
+    train(PAIRS, tmp_path / "run", LONG, say=said.append)
+    assert "going on after step 4" in said
+    assert equal(weights(tmp_path / "run"), weights(tmp_path / "whole"))
+
+
+@pytest.mark.parametrize("missing", [True, False])
+def test_best_weights_that_are_damaged_are_told_when_it_goes_on(missing: bool, tmp_path: Path) -> None:
+    start_and_kill(tmp_path, LONG, 6, dev=DEV)
+    path, said = tmp_path / "best.safetensors", list[str]()
+    if missing:
+        path.unlink()
+    else:
+        path.write_bytes(path.read_bytes()[:-5])
+    train(PAIRS, tmp_path, LONG, dev=DEV, say=said.append)
+    assert f"{path}: damaged or missing file; the best of the steps to come is kept" in said
+    assert json.loads((tmp_path / "train.json").read_text("utf-8"))["result"]["step"] in (8, 12)
+
+
+def test_a_model_is_not_trained_into_its_own_folder(tmp_path: Path) -> None:
+    train(PAIRS, tmp_path, TINY)
+    before = weights(tmp_path)
+    for resume in (True, False):
+        with pytest.raises(InputError, match=r"model: is where training starts, and would be written over; name"):
+            train(PAIRS, tmp_path, changed(TINY, model=str(tmp_path / "model")), resume=resume)
+    assert equal(weights(tmp_path), before)
+
+
+def test_a_run_inside_the_folder_of_its_model_goes_on(tmp_path: Path) -> None:
+    config = changed(LONG, model=str(make_pretrained(tmp_path, "§")))
+    start_and_kill(tmp_path / "run", config, 6)
+    said: list[str] = []
+    train(PAIRS, tmp_path / "run", config, say=said.append)
+    assert "going on after step 4" in said
+
+
 def test_one_killed_before_the_model_is_in_place_is_not_finished(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -431,15 +508,21 @@ def test_a_damaged_checkpoint_is_refused_and_can_be_left_behind(tmp_path: Path) 
     assert len(curve(tmp_path / "run")) == 12
 
 
+@pytest.mark.parametrize("resume", [True, False])
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"train": 1}', '{"train": {}}'])
-def test_a_damaged_description_is_refused(content: str, tmp_path: Path) -> None:
+def test_a_damaged_description_is_refused(content: str, resume: bool, tmp_path: Path) -> None:
+    """It may be someone's data."""
     (tmp_path / "train.json").write_text(content, "utf-8")
     with pytest.raises(InputError, match=r"train\.json: not the config of a training; name another folder"):
-        train(PAIRS, tmp_path, TINY)
+        train(PAIRS, tmp_path, TINY, resume=resume)
+    assert (tmp_path / "train.json").read_text("utf-8") == content
+
+
+OTHERS = ["model", "metrics.jsonl", "config.json", "tensorboard", "checkpoint.safetensors", "best.safetensors"]
 
 
 @pytest.mark.parametrize("resume", [True, False])
-@pytest.mark.parametrize("name", ["model", "metrics.jsonl", "config.json"])
+@pytest.mark.parametrize("name", OTHERS)
 def test_a_folder_of_others_is_left_alone(name: str, resume: bool, tmp_path: Path) -> None:
     (tmp_path / name).mkdir()
     with pytest.raises(InputError, match=rf"holds '{name}', which is not of a training; name another"):

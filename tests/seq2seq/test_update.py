@@ -56,6 +56,25 @@ def token_losses(network: torch.nn.Module, batch: Batch) -> torch.Tensor:
     return every[labels != IGNORED]
 
 
+def test_outputs_start_as_in_prediction(monkeypatch: pytest.MonkeyPatch) -> None:
+    """MBart would start them with the last token of the label."""
+    network = new_network(PLAIN, 30).train()
+    network.generation_config.decoder_start_token_id = 7
+    forward, seen = network.forward, list[torch.Tensor]()
+
+    def watched(**inputs: torch.Tensor) -> Any:
+        seen.append(inputs["decoder_input_ids"])
+        return forward(**inputs)
+
+    monkeypatch.setattr(network, "forward", watched)
+    batch = new_batches()[0]
+    Updater(network, changed(PLAIN, piece=6), process())(batch, 0)
+    assert all((ids[:, 0] == 7).all() for ids in seen)
+    rows = {tuple(row[1:]) for ids in seen for row in ids.tolist()}
+    wide = seen[0].shape[1]
+    assert rows == {tuple(row[: wide - 1]) for row in np.where(batch.labels < 0, 0, batch.labels).tolist()}
+
+
 @pytest.mark.parametrize("piece", [None, 6, 2])
 def test_updates_are_those_of_a_plain_loop(piece: int | None) -> None:
     config, batches = changed(PLAIN, warmup=3, clip=0.5, piece=piece), new_batches()

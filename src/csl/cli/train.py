@@ -83,7 +83,8 @@ def train(
     from csl.seq2seq.train import train as run
 
     use_threads(threads)
-    with LiveLine(console, "loading …", "stopped; the same command goes on from the last checkpoint") as live:
+    again = "the same command" if resume else "the same command without --no-resume"
+    with LiveLine(console, "loading …", f"stopped; {again} goes on from the last checkpoint") as live:
 
         def show(report: "Progress") -> None:
             line = f"step {report.step:,} of {chosen.steps:,}: loss {report.loss:.4f}"

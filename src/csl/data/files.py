@@ -131,9 +131,11 @@ def hash_file(path: Path) -> str:
         raise from_system(error, "cannot be read", path) from error
 
 
-def hash_folder(folder: Path) -> dict[str, str]:
-    """Hash the files of a folder, by name; hidden ones do not count."""
-    paths = sorted(path for path in folder.rglob("*") if path.is_file() and not path.name.startswith("."))
+def hash_folder(folder: Path, *, deep: bool = True) -> dict[str, str]:
+    """Hash the files of a folder and of folders in it, or its own alone, by name; hidden ones do not count."""
+    paths = sorted(
+        path for path in folder.glob("**/*" if deep else "*") if path.is_file() and not path.name.startswith(".")
+    )
     return {path.relative_to(folder).as_posix(): hash_file(path) for path in paths}
 
 

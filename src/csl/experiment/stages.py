@@ -406,7 +406,7 @@ class Stages:
 
 def _contents(model: str) -> dict[str, object]:
     """Hash a model that is a folder here."""
-    return {"contents": hash_folder(Path(model))} if model and Path(model).is_dir() else {}
+    return {"contents": hash_folder(Path(model), deep=False)} if model and Path(model).is_dir() else {}
 
 
 def _read_samples(path: Path) -> list[Example]:

@@ -8,18 +8,22 @@ model has a tokenizer made from the data: its words, or SentencePiece's pieces.
 
 import io
 import string
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from csl.data.files import read_json
 from csl.data.hub import first_line, loading
 from csl.errors import InputError
+from csl.seq2seq.batches import LENGTHS
 from csl.seq2seq.config import SCRATCH, TrainConfig
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
 MODEL_REMEDY = "name a folder with a Hugging Face seq2seq model, or one of the hub if it can be reached"
+CODEC = "codec.json"  # beside the files of a checkpoint
 SPECIAL = ["<pad>", "</s>", "<unk>"]  # ids 0, 1 and 2, as in T5
 
 
@@ -37,8 +41,9 @@ class Codec:
     ) -> None:
         self.tokenizer, self.swaps, self.prefix = tokenizer, dict(swaps or {}), prefix
         self.max_source, self.max_target = max_source, max_target
-        self._there = str.maketrans(self.swaps)
-        self._back = str.maketrans({new: old for old, new in self.swaps.items()})
+        back = {new: old for old, new in self.swaps.items()}
+        self._there = str.maketrans(self.swaps | back)  # a character that stands for another is not known itself
+        self._back = str.maketrans(back)
 
     @classmethod
     def of(cls, config: TrainConfig, tokenizer: "PreTrainedTokenizerBase", swaps: dict[str, str]) -> "Codec":
@@ -46,13 +51,19 @@ class Codec:
         prefix = "" if config.model == SCRATCH else config.prefix
         return cls(tokenizer, swaps, prefix=prefix, max_source=config.max_source, max_target=config.max_target)
 
+    def limit(self, positions: int) -> None:
+        """Bound the lengths by the number of positions that a model knows, in widths that batches are padded to."""
+        wide = int(LENGTHS[positions >= LENGTHS].max(initial=1)) if positions < LENGTHS[-1] else positions // 256 * 256
+        self.max_source, self.max_target = min(self.max_source, wide), min(self.max_target, wide)
+
     def encode_sources(self, texts: Sequence[str]) -> list[list[int]]:
         """Give the ids of inputs, with prefix and end, cut to the limit."""
         return self._encode([self.prefix + text for text in texts], self.max_source)
 
     def encode_targets(self, texts: Sequence[str]) -> list[list[int]]:
         """Give the ids of outputs, with end, cut to the limit."""
-        return self._encode(texts, self.max_target)
+        ids, end = self._encode(texts, self.max_target), self.tokenizer.eos_token_id
+        return [row if end is None or end in row else [*row[: self.max_target - 1], end] for row in ids]
 
     def _encode(self, texts: Sequence[str], limit: int) -> list[list[int]]:
         if not texts:
@@ -76,7 +87,7 @@ def new_codec(config: TrainConfig, texts: Iterable[str]) -> Codec:
     swaps: dict[str, str] = {}
     if config.model != SCRATCH:
         tokenizer = load_tokenizer(config.model)
-        swaps = find_swaps(tokenizer, words)
+        swaps = find_swaps(tokenizer, words, _swaps_of(Path(config.model) / CODEC))
     elif config.tokenizer == "words":
         tokenizer = words_tokenizer(texts)
     else:
@@ -90,12 +101,26 @@ def new_codec(config: TrainConfig, texts: Iterable[str]) -> Codec:
     return Codec.of(config, tokenizer, swaps)
 
 
-def find_swaps(tokenizer: "PreTrainedTokenizerBase", words: Iterable[str]) -> dict[str, str]:
-    """Find the characters of the words, and of ASCII, that the tokenizer loses, and one to put in place of each."""
+def _swaps_of(path: Path) -> dict[str, str]:
+    """Give the swaps of a model that was trained before, none if it was not trained here."""
+    try:
+        return dict(read_json(path)["swaps"]) if path.exists() else {}
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError("damaged file; train the model again", path) from error
+
+
+def find_swaps(
+    tokenizer: "PreTrainedTokenizerBase", words: Iterable[str], known: Mapping[str, str] = MappingProxyType({})
+) -> dict[str, str]:
+    """Find the characters of the words, and of ASCII, that the tokenizer loses, and one to put in place of each.
+
+    A model that is trained further has learnt the swaps that are `known`; they stay, unless the data has the character.
+    """
     present = {character for word in words for character in word}
+    kept = {old: new for old, new in known.items() if new not in present}
     wanted = [*sorted(present), *sorted(set(string.printable.strip()) - present)]  # those of the data come first
-    lost = [c for c in wanted if not _survives(tokenizer, c)]
-    return dict(zip(lost, _spare(tokenizer, present), strict=False)) if lost else {}
+    lost = [c for c in wanted if c not in kept and not _survives(tokenizer, c)]
+    return kept | dict(zip(lost, _spare(tokenizer, present | {*kept.values()}), strict=False)) if lost else kept
 
 
 def _survives(tokenizer: "PreTrainedTokenizerBase", character: str) -> bool:
@@ -106,11 +131,12 @@ def _survives(tokenizer: "PreTrainedTokenizerBase", character: str) -> bool:
 
 
 def _spare(tokenizer: "PreTrainedTokenizerBase", present: set[str]) -> list[str]:
-    """List characters that are tokens of their own and not in the data: signs first, then letters."""
-    single = {token.removeprefix("▁") for token in tokenizer.get_vocab()}
+    """List characters that are tokens of their own and not in the data, those that pretraining saw least first."""
+    vocabulary = sorted(tokenizer.get_vocab().items(), key=lambda item: -item[1])  # the last ids are the rarest
+    single = {token.removeprefix("▁"): number for token, number in vocabulary}
     found = [c for c in single if len(c) == 1 and not c.isascii() and c.isprintable() and c not in present]
     found = [c for c in found if _survives(tokenizer, c)]
-    return sorted(found, key=lambda c: (c.isalnum(), c))
+    return sorted(found, key=lambda c: -single[c])
 
 
 def words_tokenizer(texts: Iterable[str]) -> "PreTrainedTokenizerBase":

@@ -14,14 +14,16 @@ from typing import TYPE_CHECKING
 import torch
 
 from csl.data.hub import first_line, loading, quiet, refuse_gaps
-from csl.errors import CslError, from_system
+from csl.errors import CslError, InputError, from_system
 from csl.seq2seq.codec import MODEL_REMEDY
 from csl.seq2seq.config import SCRATCH, TrainConfig
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedModel
+    from transformers import PreTrainedConfig, PreTrainedModel
 
 TOKENS = ("decoder_start_token_id", "bos_token_id", "eos_token_id", "pad_token_id")  # special ones of a checkpoint
+DROPOUT = ("dropout_rate", "dropout", "hidden_dropout_prob")  # its name in T5, in most others, and in BERT
+POSITIONS = ("max_position_embeddings", "max_encoder_position_embeddings", "max_decoder_position_embeddings")
 D_KV = 64  # dimensions of an attention head
 PREFERENCE = 4.0  # of a new head for its neighbour: e^4 times the weight of any other place
 
@@ -29,7 +31,11 @@ PREFERENCE = 4.0  # of a new head for its neighbour: e^4 times the weight of any
 def new_network(config: TrainConfig, vocabulary: int) -> "PreTrainedModel":
     """Load the network of a checkpoint, or make one; new weights are drawn with the seed of the config."""
     if config.model != SCRATCH:
-        return load_network(config.model, config.dropout)
+        network = load_network(config.model, config.dropout)
+        known = network.get_input_embeddings().num_embeddings
+        if vocabulary > known:
+            raise InputError(f"its tokenizer has {vocabulary:,} tokens, but its network knows {known:,}", config.model)
+        return network
     from transformers import T5Config, T5ForConditionalGeneration
 
     sizes = T5Config(
@@ -69,17 +75,53 @@ def load_network(name: str | Path, dropout: float | None = None) -> "PreTrainedM
 
     with loading(name, "no seq2seq model could be loaded", MODEL_REMEDY):
         sizes = AutoConfig.from_pretrained(name)
-        if dropout is not None:
-            for key in ("dropout_rate", "dropout"):  # T5's name, and the others'
-                if hasattr(sizes, key):
-                    setattr(sizes, key, dropout)
-        network, found = AutoModelForSeq2SeqLM.from_pretrained(
-            name, config=sizes, dtype=torch.float32, use_safetensors=True, output_loading_info=True
-        )
+    if dropout is not None:
+        known = [(part, key) for part in _parts(sizes) for key in DROPOUT if hasattr(part, key)]
+        for part, key in known:
+            setattr(part, key, dropout)
+        if not known:
+            raise InputError("the model has no dropout that could be set; leave the option out", name)
+    with loading(name, "no seq2seq model could be loaded", MODEL_REMEDY):
+        for attention in ({}, {"attn_implementation": "eager"}):  # some lose the decoder's mask with faster attention
+            network, found = AutoModelForSeq2SeqLM.from_pretrained(
+                name, config=sizes, dtype=torch.float32, use_safetensors=True, output_loading_info=True, **attention
+            )
+            if causal := _causal(network):
+                break
     refuse_gaps(name, found["missing_keys"], MODEL_REMEDY)
+    if not causal:
+        raise InputError("the decoder of the model sees what is still to be written; take another model", name)
     kept = {key: getattr(network.generation_config, key) for key in TOKENS}
+    if kept["decoder_start_token_id"] is None:
+        kept["decoder_start_token_id"] = kept["bos_token_id"]
+    if kept["decoder_start_token_id"] is None:
+        raise InputError(
+            "the model does not say how outputs start: set decoder_start_token_id in its config.json", name
+        )
     network.generation_config = GenerationConfig(**kept)  # no habits of another task, such as never to repeat a trigram
     return network
+
+
+def _parts(sizes: "PreTrainedConfig") -> list["PreTrainedConfig"]:
+    """Give the config of a network and, where it is put together from two, those of its parts."""
+    return [sizes, *(part for key in ("encoder", "decoder") if (part := getattr(sizes, key, None)) is not None)]
+
+
+def positions(network: "PreTrainedModel") -> int:
+    """Give the length of texts that a network has positions for; T5 and others have no limit."""
+    found = (getattr(part, key, None) for part in _parts(network.config) for key in POSITIONS)
+    return min((number for number in found if number), default=10**6)
+
+
+@torch.no_grad()
+def _causal(network: "PreTrainedModel") -> bool:
+    """Tell whether the first token of an output is chosen without a look at the second."""
+    network.eval()
+    source = torch.tensor([[1, 2, 3]])
+    first, second = (
+        network(input_ids=source, decoder_input_ids=torch.tensor([[0, token]])).logits[0, 0] for token in (1, 2)
+    )
+    return torch.allclose(first, second, atol=1e-3)
 
 
 def save_network(network: "PreTrainedModel", folder: Path) -> None:

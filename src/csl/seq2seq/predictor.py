@@ -1,5 +1,6 @@
 """Outputs for inputs by a trained model: batched greedy or beam search, k best with log p(y | x)."""
 
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -9,17 +10,15 @@ from typing import TYPE_CHECKING
 import torch
 
 from csl.data.files import hash_file, read_json, write_json
-from csl.errors import CslError, InputError
+from csl.errors import CslError, InputError, LimitWarning
 from csl.seq2seq.batches import lengths_of, padded
-from csl.seq2seq.codec import Codec, load_tokenizer
+from csl.seq2seq.codec import CODEC, Codec, load_tokenizer
 from csl.seq2seq.config import TrainConfig
-from csl.seq2seq.network import load_network, save_network
+from csl.seq2seq.network import load_network, positions, save_network
 from csl.seq2seq.update import autocast
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
-
-CODEC = "codec.json"  # beside the files of the checkpoint
 
 
 @dataclass(frozen=True)
@@ -35,6 +34,7 @@ class Seq2Seq:
 
     def __init__(self, network: "PreTrainedModel", codec: Codec, config: TrainConfig, device: torch.device) -> None:
         self.network, self.codec, self.config, self.device = network, codec, config, device
+        codec.limit(positions(network))
 
     @classmethod
     def load(cls, folder: Path | str, device: str = "auto") -> "Seq2Seq":
@@ -83,9 +83,16 @@ class Seq2Seq:
         With `accept`, those of the beams' outputs that it accepts come first. Inputs are sorted by length, the longest
         first, so that memory runs out at once or never.
         """
+        if isinstance(inputs, str):
+            raise InputError("one text where a list of inputs is needed; put it in brackets")
+        if min(beams, k, batch_size) < 1:
+            raise InputError("beams, k and batch_size are 1 or more")
         if k > beams:
             raise InputError(f"{k} outputs need as many beams, not {beams}")
         ids = self.codec.encode_sources(inputs)
+        if full := int((lengths_of(ids) >= self.codec.max_source).sum()):
+            line = f"{full:,} of {len(ids):,} inputs reach the limit of {self.codec.max_source} tokens and may be cut"
+            warnings.warn(line, LimitWarning, stacklevel=2)
         order = (-lengths_of(ids)).argsort(kind="stable")
         found: list[list[Prediction]] = [[] for _ in ids]
         self.network.eval()
@@ -105,7 +112,7 @@ class Seq2Seq:
         )
         tokenizer = self.codec.tokenizer  # special tokens are no part of an output, and decoding would hide them
         around = tokenizer("").input_ids  # but for those that training has around each
-        never = [i for i in tokenizer.all_special_ids if i not in around]
+        never = [i for i in tokenizer.all_special_ids if i not in around and i != tokenizer.eos_token_id]
         options = {"length_penalty": 0.0} if beams > 1 else {}  # 0: the order is that of log p
         written = self.network.generate(
             input_ids=source, attention_mask=mask, max_new_tokens=self.codec.max_target, num_beams=beams,
@@ -116,7 +123,8 @@ class Seq2Seq:
         if scores:
             log_probs = self._log_probs(source.repeat_interleave(k, 0), mask.repeat_interleave(k, 0), written)
         made = [Prediction(text, log_prob) for text, log_prob in zip(texts, log_probs, strict=True)]
-        return [made[i : i + k] for i in range(0, len(made), k)]
+        # in bf16 the search and the score may differ in the last digits
+        return [sorted(made[i : i + k], key=lambda p: -(p.log_prob or 0)) for i in range(0, len(made), k)]
 
     def _log_probs(self, source: torch.Tensor, mask: torch.Tensor, written: torch.Tensor) -> list[float]:
         """Score what was written: its first column is the start symbol, and what follows the end is padding."""

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from accelerate import Accelerator
 
 LOG = 50  # steps between lines of metrics
+OLD = ("model", "tensorboard")  # folders of a training before, where it starts over
 
 
 @dataclass(frozen=True)
@@ -51,12 +52,12 @@ class Progress:
 
 
 def train(
-    examples: Sequence[Example],
+    examples: Iterable[Example],
     folder: Path | str,
     config: TrainConfig | None = None,
     *,
-    synthetic: Sequence[Example] = (),
-    dev: Sequence[Example] = (),
+    synthetic: Iterable[Example] = (),
+    dev: Iterable[Example] = (),
     device: str = "auto",
     resume: bool = True,
     tensorboard: bool = False,
@@ -72,9 +73,10 @@ def train(
     from accelerate import Accelerator
 
     config = config or TrainConfig()
+    examples, synthetic, dev = list(examples), list(synthetic), list(dev)  # each is looked through more than once
     if not examples and not synthetic:
         raise InputError("no examples to train on")
-    accelerator = Accelerator(cpu=choose_device(device).type == "cpu")
+    accelerator = Accelerator(cpu=choose_device(device).type == "cpu", mixed_precision="no")  # precision is our option
     say = say if accelerator.is_main_process else lambda line: None
     progress = progress if accelerator.is_main_process else lambda report: None
     if config.batch_size < accelerator.num_processes:
@@ -102,14 +104,14 @@ def _train(
     codec = new_codec(config, (text for e in (*examples, *synthetic) for text in (e.source_text, e.target_text)))
     if codec.swaps:
         say(f"swapped, as the tokenizer lacks them: {' '.join(codec.swaps)}")
+    network = new_network(config, len(codec.tokenizer))
+    model = Seq2Seq(network, codec, config, device)
     original, made = (encode(codec, *part, say) for part in ((examples, "original"), (synthetic, "synthetic")))
     batches = Batches(
         original, made, config.synthetic, config.batch_size, config.seed, codec.tokenizer.pad_token_id or 0
     )
-    network = new_network(config, len(codec.tokenizer))
     run.begin(about)
     say(f"{config.model}: {sum(p.numel() for p in network.parameters()):,} parameters on {device.type}")
-    model = Seq2Seq(network, codec, config, device)
     with own_stream(device), enough_memory(f"piece, now {config.piece or config.batch_size}, or max_target"):
         run.fit(model, batches, dev, say, progress)
     return model
@@ -129,7 +131,7 @@ def _fingerprint(config: TrainConfig, *parts: Iterable[Example]) -> str:
     """Hash all that the weights depend on."""
     digest = hashlib.sha256(config.model_dump_json().encode())
     if Path(config.model).is_dir():
-        digest.update(json.dumps(hash_folder(Path(config.model))).encode())
+        digest.update(json.dumps(hash_folder(Path(config.model), deep=False)).encode())
     for number, examples in enumerate(parts):
         for e in examples:
             digest.update(f"{number} {e.source_text}\t{e.target_text}\n".encode("utf-8", "surrogatepass"))
@@ -144,23 +146,27 @@ class _Run:
     ) -> None:
         self.folder, self.config, self._mark, self.accelerator = folder, config, mark, accelerator
         self._main = accelerator.is_main_process
-        self._checkpoint, self._previous, self._best = (
-            folder / f"{name}.safetensors" for name in ("checkpoint", "checkpoint.previous", "best")
-        )
+        self._states = [folder / f"{name}.safetensors" for name in ("checkpoint", "checkpoint.previous", "best")]
+        self._checkpoint, self._previous, self._best = self._states
         self._metrics: list[str] = []
         self._best_dev: tuple[float, int] | None = None  # accuracy, step
+        self._damaged = False  # the checkpoint that is there
         self._board: Any = None
         self._tensorboard = tensorboard
 
     def finished(self, resume: bool) -> bool:
         """Tell whether the folder holds the model of this run; refuse one that holds something else."""
-        path = self.folder / "train.json"
+        path, model = self.folder / "train.json", self.folder / "model"
+        if Path(self.config.model).resolve().is_relative_to(model.resolve()):
+            raise InputError(
+                "is where training starts, and would be written over; name another folder with --out", model
+            )
         self._new = not (resume and path.exists())
-        if not self._new:
-            self._check_same(path)
-            return (self.folder / "model").is_dir()
-        others = (name for name in ("model", "metrics.jsonl", "config.json") if (self.folder / name).exists())
-        if not path.exists() and (other := next(others, None)):
+        if path.exists():
+            self._check(path, same=resume)
+            return resume and model.is_dir()
+        names = ("config.json", "metrics.jsonl", *OLD, *(path.name for path in self._states))
+        if other := next((name for name in names if (self.folder / name).exists()), None):
             raise InputError(f"holds {other!r}, which is not of a training; name another with --out", self.folder)
         return False
 
@@ -169,22 +175,22 @@ class _Run:
         make_folder(self.folder)
         if self._main:
             if self._new:
-                for path in (self.folder / "metrics.jsonl", self._checkpoint, self._previous, self._best):
+                for path in (self.folder / "metrics.jsonl", *self._states):
                     path.unlink(missing_ok=True)
-                for old in ("model", "tensorboard"):
+                for old in OLD:
                     shutil.rmtree(self.folder / old, ignore_errors=True)
             self._about = {"csl": __version__, "fingerprint": self._mark, "train": self.config.model_dump(), **about}
             write_json(self.folder / "train.json", self._about)
         self.accelerator.wait_for_everyone()
 
-    def _check_same(self, path: Path) -> None:
-        """Refuse a folder that holds another training, and say what differs."""
+    def _check(self, path: Path, *, same: bool) -> None:
+        """Refuse a folder that holds no training or, if it has to be the same, another; say what differs."""
         try:
             found = read_json(path)
             old, mark = dict(found["train"]), found["fingerprint"]
         except (ValueError, KeyError, TypeError) as error:
             raise InputError("not the config of a training; name another folder with --out", path) from error
-        if mark != self._mark:
+        if same and mark != self._mark:
             new = self.config.model_dump()
             other = [f"{key} = {old.get(key)}" for key in new if old.get(key) != new[key]] or ["other data"]
             raise InputError(f"holds another training ({', '.join(other)}); name another, or --no-resume", self.folder)
@@ -261,9 +267,10 @@ class _Run:
                 "fingerprint": self._mark,
             }
             tensors = {f"w/{name}": t for name, t in weights.items()} | {f"o/{name}": t for name, t in state.items()}
-            if self._checkpoint.exists():
+            if self._checkpoint.exists() and not self._damaged:
                 link(self._checkpoint, self._previous)
             checkpoint.save_tensors(self._checkpoint, tensors, about)
+            self._damaged = False
 
     def _load(self, model: Seq2Seq, update: Updater, say: Callable[[str], None]) -> int:
         """Put the state of the last checkpoint back; give its step."""
@@ -278,14 +285,16 @@ class _Run:
                 continue
             if damage:
                 say(f"{self._checkpoint}: damaged file; the state before, {path.name}, is taken")
-            return self._put_back(path, tensors, about, model, update)
+                self._damaged = True
+            return self._put_back(path, tensors, about, model, update, say)
         if damage:
             raise damage
         return 0
 
     def _put_back(
-        self, path: Path, tensors: checkpoint.Weights, about: dict[str, Any], model: Seq2Seq, update: Updater
-    ) -> int:
+        self, path: Path, tensors: checkpoint.Weights, about: dict[str, Any], model: Seq2Seq, update: Updater,
+        say: Callable[[str], None],
+    ) -> int:  # fmt: skip
         if about.get("fingerprint") != self._mark:
             raise InputError("of another training; start over with --no-resume", path)
         parts: dict[str, checkpoint.Weights] = {"w": {}, "o": {}}
@@ -295,6 +304,12 @@ class _Run:
         checkpoint.set_weights(model.network, parts["w"])
         checkpoint.set_optimizer_state(update.optimizer, parts["o"], about["numbers"])
         self._best_dev = tuple(about["best"]) if about["best"] else None
+        if self._best_dev:
+            try:
+                checkpoint.load_tensors(self._best)
+            except checkpoint.DamagedError:
+                say(f"{self._best}: damaged or missing file; the best of the steps to come is kept")
+                self._best_dev = None
         self._metrics = list(about["metrics"])
         return int(about["step"])
 
@@ -314,7 +329,7 @@ class _Run:
                 partial.rename(self.folder / "model")  # last: a folder with a model is finished
             finally:
                 shutil.rmtree(partial, ignore_errors=True)
-            for path in (self._checkpoint, self._previous, self._best):
+            for path in self._states:
                 path.unlink(missing_ok=True)
         self.accelerator.wait_for_everyone()
 

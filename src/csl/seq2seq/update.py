@@ -17,7 +17,7 @@ import numpy as np
 import torch
 
 from csl.data.hub import first_line
-from csl.seq2seq.batches import Batch
+from csl.seq2seq.batches import IGNORED, Batch
 from csl.seq2seq.config import TrainConfig
 
 if TYPE_CHECKING:
@@ -83,6 +83,8 @@ class Updater:
         self.device = accelerator.device
         self._config, self._accelerator = config, accelerator
         self._piece = config.piece or (PIECE if self.device.type == "cpu" else config.batch_size)
+        tokens = network.generation_config
+        self._start, self._pad = tokens.decoder_start_token_id, tokens.pad_token_id or 0
         self.network: torch.nn.Module = accelerator.prepare_model(network)
         self.optimizer = new_optimizer(self.network, config, self.device)
         self._loss = torch.zeros((), device=self.device)
@@ -116,8 +118,13 @@ class Updater:
         return float(mean)
 
     def _backward(self, source: torch.Tensor, mask: torch.Tensor, labels: torch.Tensor, weight: torch.Tensor) -> None:
+        begin = torch.full_like(labels[:, :1], self._start)  # as in prediction; some networks would begin otherwise
+        before = torch.cat([begin, labels[:, :-1].masked_fill(labels[:, :-1] == IGNORED, self._pad)], dim=1)
         with autocast(self._config, self.device, cache=not self._capturing):
-            loss = self.network(input_ids=source, attention_mask=mask, labels=labels, use_cache=False).loss * weight
+            made = self.network(
+                input_ids=source, attention_mask=mask, decoder_input_ids=before, labels=labels, use_cache=False
+            )
+            loss = made.loss * weight
         loss.backward()
         self._loss += loss.detach()
 
