@@ -27,7 +27,7 @@ class Predictions:
         """Read a file of predictions."""
         inputs, outputs = [], []
         for number, line in read_lines(path):
-            if not line.strip(" \r\n"):  # but not an empty input with an empty output
+            if not line.strip() and "\t" not in line:  # an empty input may have an empty output
                 continue
             source, tab, rest = line.partition("\t")
             if not tab:
