@@ -595,6 +595,17 @@ def settings(config: TrainConfig) -> list[str]:
     return [f"--set={key}={value}" for key, value in values.items() if value is not None]
 
 
+THREADS_LEFT = """
+import runpy
+from pathlib import Path
+
+try:
+    runpy.run_module("csl", run_name="__main__", alter_sys=True)
+finally:
+    print("left:", sorted(name.read_text().strip() for name in Path("/proc/self/task").glob("*/comm")))
+"""
+
+
 def test_two_processes_learn_as_one(learned: Path, tmp_path: Path) -> None:
     dev = [Example.of(PAIRS[0].source_text, "wrong"), *PAIRS[1:4]]  # the first process has the wrong one
     config = changed(
@@ -603,7 +614,8 @@ def test_two_processes_learn_as_one(learned: Path, tmp_path: Path) -> None:
     for name, part in {"train.tsv": PAIRS[20:], "made.tsv": PAIRS[:20], "dev.tsv": dev}.items():
         write_examples(tmp_path / name, part)
     train(PAIRS[20:], tmp_path / "one", config, synthetic=PAIRS[:20], dev=dev)
-    launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2", "-m", "csl"]
+    (tmp_path / "launched.py").write_text(THREADS_LEFT, "utf-8")
+    launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2", "launched.py"]
     command = ["train", "train.tsv", "--synthetic", "made.tsv", "--dev", "dev.tsv", "--out", "two", "--device", "cpu"]
     command += ["--model", config.model]
     done = subprocess.run(
@@ -619,6 +631,8 @@ def test_two_processes_learn_as_one(learned: Path, tmp_path: Path) -> None:
     assert two[-1]["dev"] == 0.75
     for line in ("parameters on cpu", "step 20 of 20"):
         assert done.stdout.count(line) == 1  # only one of them speaks
+    assert done.stdout.count("left:") == 2
+    assert "gloo" not in done.stdout  # a thread that outlives Python may abort the process
 
 
 WITHOUT_NUMBA = """

@@ -77,8 +77,11 @@ def train(
         for paths in ([examples], synthetic or [], [dev] if dev else [])
     )
     need_torch()
+    import torch
     from accelerate import PartialState
 
+    if torch.distributed.is_available():
+        import torch.distributed.nn  # now: imported after the processes join it would hold their group for good
     from csl.seq2seq.predictor import use_threads
     from csl.seq2seq.train import train as run
 
@@ -96,8 +99,10 @@ def train(
             original, out, chosen, synthetic=made, dev=held_out, device=device, resume=resume, tensorboard=tensorboard,
             about={"original": len(original), "synthetic": len(made)}, say=console.print, progress=show,
         )  # fmt: skip
-    if PartialState().is_main_process:
+    processes = PartialState()
+    if processes.is_main_process:
         console.print(f"model: {out / 'model'}; {time.perf_counter() - start:.1f} s")
+    processes.destroy_process_group()  # its threads would outlive Python, and then may abort the process
 
 
 def need_torch() -> None:
