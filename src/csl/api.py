@@ -22,7 +22,6 @@ from csl.model.fit import Progress
 from csl.model.fit import fit as _fit
 from csl.model.model import Model
 from csl.sampling.config import SampleConfig
-from csl.sampling.config import choose as choose_sampling
 from csl.sampling.config import preset as sample_preset
 from csl.sampling.sampler import Sampler
 
@@ -107,7 +106,7 @@ def augment(
     if fitting.optimizer == "adam" and find_spec("torch") is None:
         fitting = fitting.model_copy(update={"optimizer": "em"})
         said.append("torch is not installed: fitted by expectation-maximisation instead of Adam")
-    drawing = sampling or (choose_sampling(len(grammar)) if config == "auto" else sample_preset(config))
+    drawing = sampling or sample_preset(config)
     model = _fit(grammar, examples, fitting, output_cfg=output_cfg, engine=engine).model
     synthetic: list[Example] = []
     try:

@@ -63,7 +63,7 @@ def test_each_stage_says_what_it_found(done: tuple[Path, Result], train: Path) -
         str(train), "grammar", "check", "model", "samples", "merged", "pairs that the training set does not have",
         "training set",
     ]  # fmt: skip
-    assert lines[0] == f"{train}: 300 examples"
+    assert lines[0] == f"{train}: 300 examples, 300 distinct"
     assert "derive 100.0% of the examples" in result.output
     assert f"training set: {folder / 'augmented.tsv'}; " in lines[-1]
 

@@ -15,12 +15,12 @@ EXAMPLES = [Example.of(x, y) for x, y in {"a": "A", "b": "B", "a and b": "A B", 
 PLAN = Plan(PRESETS["scan"], 20, preset="scan")
 
 
-def test_auto_chooses_by_the_size_of_the_grammar_like_the_single_commands() -> None:
+def test_auto_chooses_by_the_size_of_the_data_like_the_single_commands() -> None:
     plan = Plan(PRESETS["scan"], 10, seed=3, sampling={"new": True})
-    for rules in (10, 1000):
-        fit, draw = plan.configs(rules, 100)
-        assert fit == fitting.choose(rules, 100)[0].model_copy(update={"seed": 3})
-        assert draw == sampling.choose(rules).model_copy(update={"seed": 3, "new": True})
+    for examples in (100, 10_000):
+        fit, draw = plan.configs(50, examples)
+        assert fit == fitting.choose(50, examples)[0].model_copy(update={"seed": 3})
+        assert draw == sampling.PRESETS["auto"].model_copy(update={"seed": 3, "new": True})
     fit, draw = Plan(PRESETS["cogs"], 10, preset="cogs").configs(10, 100)
     assert (fit, draw) == (fitting.PRESETS["cogs"], sampling.PRESETS["cogs"])
 

@@ -7,6 +7,10 @@ from csl.datasets import cogs, geoquery, scan, smcalflow
 from csl.grammar import Rule
 from csl.induction.auto import Choice, choose
 from csl.induction.config import PRESETS
+from csl.induction.induce import induce
+
+
+SCAN = PRESETS["scan"].model_copy(update={"max_nonterminals": 4})
 
 
 def reason(choice: Choice, word: str) -> str:
@@ -15,19 +19,18 @@ def reason(choice: Choice, word: str) -> str:
     return found
 
 
-def test_scan_gets_its_preset() -> None:
+def test_scan_gets_its_preset_with_more_nonterminals() -> None:
     choice = choose(scan.prepare(None, "jump").train)
-    assert choice.config == PRESETS["scan"]
+    assert choice.config == SCAN
     assert choice.seeds == ()
     assert "generated" in reason(choice, "look")
     assert "13,204 distinct examples: in 16 partitions" in reason(choice, "partitions")
-    assert "nonterminals allowed" in reason(choice, "repeated target")
     assert "0 identity seed rules" in reason(choice, "identity")
 
 
 def test_a_part_of_scan_is_learnt_all_at_once() -> None:
     choice = choose(scan.prepare(None, "jump").train[::10])
-    assert choice.config == PRESETS["scan"].model_copy(update={"partitions": 1, "steps": 20})
+    assert choice.config == SCAN.model_copy(update={"partitions": 1, "steps": 20})
     assert "all at once" in reason(choice, "distinct examples")
 
 
@@ -54,14 +57,34 @@ def test_smcalflow_looks_written_and_gets_its_preset(shared_data: Path) -> None:
     assert choice.config == PRESETS["smcalflow"]
     assert "written" in reason(choice, "look")
     assert "preset smcalflow" in reason(choice, "preset")
-    assert "nonterminals allowed" in reason(choice, "repeated target")
 
 
-def test_without_repetition_nonterminals_are_not_repeated() -> None:
-    examples = [Example.of(f"{a} and {b}", f"{a.upper()} {b.upper()}") for a in "abcd" for b in "abcd" if a != b]
-    choice = choose(examples)
-    assert not choice.config.repeated_target
-    assert "not allowed" in reason(choice, "repeated target")
+DAYS = {"first": "1", "second": "2", "third": "3", "fourth": "4", "fifth": "5", "sixth": "6"}
+MONTHS = {"january": "jan", "february": "feb", "march": "mar", "april": "apr", "may": "may_", "june": "jun"}
+DATES = [
+    Example.of(f"on the {day} of {month}", f"date ( {d} , {m} )")
+    for day, d in DAYS.items()
+    for month, m in MONTHS.items()
+]
+
+
+def test_words_that_come_up_together_are_seeds_where_nothing_else_gives_a_foothold() -> None:
+    choice = choose(DATES)
+    assert {(*rule.source, *rule.target) for rule in choice.seeds} == {*DAYS.items(), *MONTHS.items()}
+    assert "100% as large as the examples" in reason(choice, "trial")
+    grammar = induce(DATES, choice.config, seeds=choice.seeds).grammar
+    assert [str(rule) for rule in grammar if rule.arity] == ["on the NT_1 of NT_2 ### date ( NT_1 , NT_2 )"]
+
+
+def test_words_are_not_seeds_where_induction_finds_its_way() -> None:
+    words = [Example.of(word, token) for word, token in (DAYS | MONTHS).items()]
+    assert choose(DATES + words).seeds == ()
+
+
+def test_the_order_of_the_examples_does_not_change_the_choice() -> None:
+    examples = scan.prepare(None, "jump").train[:2000]
+    assert choose(examples[::-1]) == choose(examples)
+    assert choose(DATES[::-1]) == choose(DATES)
 
 
 def test_duplicates_do_not_change_the_choice() -> None:

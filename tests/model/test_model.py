@@ -60,7 +60,32 @@ def test_with_an_output_cfg_parses_are_the_best_valid_ones(
 ) -> None:
     case = Case(rules, x, max_units, n_states, seed, cfg)
     assert all(map(cfg.accepts, case.best))
-    check_parses(case, x)
+    if case.best:
+        check_parses(case, x)
+        return
+    untyped = Case(rules, x, max_units, n_states, seed).best  # no types fit: the best of all counts, if it is valid
+    valid = {output: value for output, value in untyped.items() if cfg.accepts(output)}
+    parse, ranked = case.model.parse(x), case.model.parse_best(x, 1000)
+    assert {p.target: pytest.approx(p.log_prob, abs=1e-9) for p in ranked} == valid
+    if parse is None:
+        best = [output for output, value in untyped.items() if value > max(untyped.values()) - 1e-9]
+        assert not best or not all(map(cfg.accepts, best))
+    else:
+        assert cfg.accepts(parse.target)
+        assert parse.log_prob == pytest.approx(max(untyped.values()), abs=1e-9)
+
+
+def test_a_valid_output_is_given_though_its_pieces_have_no_category() -> None:
+    grammar = parse_grammar(["NT_1 and NT_2 ### NT_1 , NT_2", "list NT_1 ### SELECT NT_1", "a ### A", "b ### B"])
+    cfg = OutputCfg.parse(
+        ["ROOT => SELECT ##COL , ##COL", "ROOT => SELECT ##COL , ##COL , ##COL", "COL => A", "COL => B"]
+    )
+    model = Model(grammar, *random_theta(grammar, 2, 0), cfg)
+    for parse in (model.parse("list a and b"), *model.parse_best("list a and b", 3)):
+        assert parse is not None
+        assert parse.text == "SELECT A , B"
+    assert model.parse("list a") is None
+    assert model.parse_best("list a", 3) == []
 
 
 def check_parses(case: Case, x: Output) -> None:

@@ -17,7 +17,7 @@ from csl.kernels.sample import context_counts
 from csl.model.model import Model, context_starts
 from csl.parsing.deriver import Deriver
 from csl.sampling import sampler as sampler_module
-from csl.sampling.config import PRESETS, SampleConfig, preset
+from csl.sampling.config import PRESETS, SampleConfig, preset, preset_with
 from csl.sampling.sampler import Sample, Sampler
 
 from ..model.twins import random_theta
@@ -189,14 +189,16 @@ def test_depths_that_no_derivation_has(strategy: str, lines: list[str], depths: 
     if depths == (1, 1):
         assert next(Sampler(grammar, config, model=flat_model(grammar)).stream(1)).example == Example.of("a", "A")
         return
-    with pytest.raises(InputError, match="no valid derivation has between"):
+    recombines = any(rule.arity for rule in grammar)
+    why = "no valid derivation has between" if recombines else "no rule of the grammar has nonterminals"
+    with pytest.raises(InputError, match=why):
         Sampler(grammar, config, model=flat_model(grammar))
 
 
 @every_strategy
 def test_an_output_cfg_that_the_grammar_never_meets(strategy: str) -> None:
     config = SampleConfig.model_validate({"strategy": strategy})
-    with pytest.raises(InputError, match="no valid derivation"):
+    with pytest.raises(InputError, match="no rule makes a whole output that the CFG accepts"):
         Sampler(
             GRAMMAR,
             config,
@@ -215,6 +217,13 @@ def test_presets() -> None:
     assert all(preset(name) is config for name, config in PRESETS.items())
     with pytest.raises(InputError, match="geoquery"):
         preset("geoqery")
+
+
+def test_another_strategy_does_not_take_over_the_temperature_of_a_preset() -> None:
+    assert (preset("auto").strategy, preset("auto").temperature) == ("tempered", 2)
+    assert preset_with("auto", {"strategy": "uniform"}) == SampleConfig(strategy="uniform")
+    assert preset_with("auto", {"temperature": "3"}) == SampleConfig(strategy="tempered", temperature=3)
+    assert preset_with("geoquery", {"strategy": "tempered", "temperature": 3}).depths == "even"
 
 
 # rare things

@@ -25,6 +25,9 @@ def augment(
     ] = None,
     unique: Annotated[bool, typer.Option("--unique", help="Each synthetic pair once.")] = False,
     new: Annotated[bool, typer.Option("--new", help="No synthetic pair that is in TRAIN.")] = False,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", help="Any option of sampling as key=value; may be repeated.")
+    ] = None,
     weights: Annotated[bool, typer.Option("--weights", help="Write each pair once, with a weight.")] = False,
     seed: Annotated[int, typer.Option(min=0, help="Of fitting and sampling.")] = 0,
     threads: ThreadsOption = 1,
@@ -40,15 +43,16 @@ def augment(
     warns when the grammar looks too weak to help.
     """
     from csl.data import read_examples
+    from csl.data.example import tally
     from csl.data.files import spare
-    from csl.data.options import changed
+    from csl.data.options import parse_setting
     from csl.errors import InputError
     from csl.experiment.augmenting import FILES, Plan, augment_into
     from csl.grammar.notation import read_rules
     from csl.grammar.output_cfg import OutputCfg
     from csl.induction import auto
     from csl.induction import config as induction
-    from csl.sampling.config import SampleConfig
+    from csl.sampling.config import preset_with
 
     console, start = new_console(), time.perf_counter()
     if temperature is not None and strategy not in (None, "tempered"):
@@ -60,12 +64,13 @@ def augment(
         "unique": unique or None, "new": new or None,
     }  # fmt: skip
     drawing = {key: value for key, value in flags.items() if value is not None}
-    changed(SampleConfig(), drawing)  # a wrong value is refused before anything is done
+    drawing |= map(parse_setting, settings or [])
+    preset_with(preset, drawing)  # a wrong value is refused before anything is done
     inducing = induction.InductionConfig() if preset == "auto" else induction.preset(preset)
     rules = [rule for file in seeds or [] for rule in read_rules(file)]
     cfg = OutputCfg.read(output_cfg) if output_cfg else None
     examples = list(read_examples(train, source_field=input_field, target_field=output_field))
-    console.print(f"{train}: {len(examples):,} examples")
+    console.print(f"{train}: {tally(examples)}")
     if preset == "auto":
         choice = auto.choose(examples)
         inducing, rules = choice.config, [*rules, *choice.seeds]

@@ -1,7 +1,6 @@
 """`csl induce`: from examples to a grammar in a run folder."""
 
 import time
-from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -41,6 +40,7 @@ def induce(
     A run that was stopped goes on where it was when the command is given again.
     """
     from csl.data import read_examples
+    from csl.data.example import tally
     from csl.data.options import changed, parse_setting
     from csl.grammar.notation import read_rules
     from csl.grammar.output_cfg import OutputCfg
@@ -55,12 +55,7 @@ def induce(
     rules = [rule for file in seeds or [] for rule in read_rules(file)]
     cfg = OutputCfg.read(output_cfg) if output_cfg else None
     examples = list(read_examples(train, source_field=input_field, target_field=output_field))
-    outputs = Counter(example.source for example in set(examples))
-    unclear = sum(count > 1 for count in outputs.values())
-    console.print(
-        f"{train}: {len(examples):,} examples, {outputs.total():,} distinct"
-        + (f", {unclear:,} input{'' if unclear == 1 else 's'} with more than one output" if unclear else "")
-    )
+    console.print(f"{train}: {tally(examples)}")
     about: dict[str, object] = {"train": str(train), "examples": len(examples)}
     if preset == "auto":
         choice = choose(examples)

@@ -53,20 +53,18 @@ def sample(
     from csl.data import read_examples
     from csl.data.files import spare
     from csl.data.lock import alone
-    from csl.data.options import changed, parse_setting, read_options
+    from csl.data.options import parse_setting, read_options
     from csl.errors import InputError
     from csl.experiment.fitting import load_model, read_run, training_file
     from csl.experiment.sampling import describe, source_licence, write_samples
-    from csl.sampling.config import choose
-    from csl.sampling.config import preset as find_preset
+    from csl.sampling.config import preset_with
     from csl.sampling.sampler import Sampler
 
     console, start = new_console(), time.perf_counter()
     if temperature is not None and strategy not in (None, "tempered"):
         raise InputError(f"--temperature is of strategy tempered, not {strategy}; leave one of them out")
     grammar, output_cfg = read_run(run)
-    options = choose(len(grammar)) if preset == "auto" else find_preset(preset)
-    given = read_options(config, "sampling", options) if config else {}
+    given = read_options(config, "sampling", preset_with(preset, {})) if config else {}
     flags = {
         "strategy": strategy or ("tempered" if temperature is not None else None),
         "temperature": temperature, "depth_bias": depth_bias, "max_depth": max_depth, "seed": seed,
@@ -74,7 +72,7 @@ def sample(
     }  # fmt: skip
     given |= {key: value for key, value in flags.items() if value is not None}
     given |= map(parse_setting, settings or [])
-    options = changed(options, given)
+    options = preset_with(preset, given)
     model = load_model(run) if options.strategy in ("model", "tempered") else None
     wanted = options.new or provenance or options.strategy == "coverage"
     file = train or (training_file(run) if wanted else None)

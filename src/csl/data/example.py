@@ -1,6 +1,7 @@
 """An example: one (input, output) pair of a data set, as tokens."""
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from csl.errors import InputError
@@ -33,3 +34,11 @@ class Example:
     def target_text(self) -> str:
         """The output as one string."""
         return " ".join(self.target)
+
+
+def tally(examples: Collection[Example]) -> str:
+    """Say how many examples there are, how many are distinct, and how many inputs have more than one output."""
+    outputs = Counter(example.source for example in set(examples))
+    unclear = sum(count > 1 for count in outputs.values())
+    said = f"{len(examples):,} examples, {outputs.total():,} distinct"
+    return said + (f", {unclear:,} input{'' if unclear == 1 else 's'} with more than one output" if unclear else "")

@@ -12,12 +12,12 @@ from typing import NamedTuple
 
 from csl.data import Example
 from csl.data.files import read_lines
-from csl.datasets.alignment import aligned_words
 from csl.datasets.programs import check_depth
 from csl.datasets.task import Task
 from csl.datasets.variable_free import COMPLEMENTS, PARTICIPANTS, lone_word, read_form, remove_variables
 from csl.errors import InputError
 from csl.grammar import Rule
+from csl.grammar.alignment import aligned_words
 from csl.grammar.output_cfg import ROOT, Category, OutputCfg, Production
 
 SPLITS = ("gen", "test")

@@ -31,8 +31,7 @@ from csl.model import config as fitting
 from csl.model.config import FitConfig
 from csl.model.model import Model
 from csl.parsing.deriver import Deriver
-from csl.sampling import config as sampling
-from csl.sampling.config import SampleConfig
+from csl.sampling.config import SampleConfig, preset_with
 from csl.sampling.sampler import Sampler
 
 Say = Callable[[str], None]
@@ -42,7 +41,7 @@ CARD = "augmented.card.json"  # written last: a folder with it is finished
 
 @dataclass(frozen=True)
 class Plan:
-    """The options of all stages. Preset auto chooses those of fitting and sampling by the size of the grammar."""
+    """The options of all stages. Preset auto chooses those of fitting by the size of the data."""
 
     induction: InductionConfig
     number: int
@@ -53,11 +52,9 @@ class Plan:
 
     def configs(self, rules: int, examples: int) -> tuple[FitConfig, SampleConfig]:
         """Give the options of fitting and sampling for a grammar of this size."""
-        if self.preset == "auto":
-            fit, draw = fitting.choose(rules, examples)[0], sampling.choose(rules)
-        else:
-            fit, draw = fitting.preset(self.preset), sampling.preset(self.preset)
-        return changed(fit, {"seed": self.seed}), changed(draw, {"seed": self.seed, **self.sampling})
+        fit = fitting.choose(rules, examples)[0] if self.preset == "auto" else fitting.preset(self.preset)
+        draw = preset_with(self.preset, {"seed": self.seed, **self.sampling})
+        return changed(fit, {"seed": self.seed}), draw
 
 
 def augment_into(
@@ -102,7 +99,7 @@ def _augment(
     progress("inducing a grammar (a first run compiles for a while) …")
     induce_into(
         folder, examples, plan.induction, seeds=seeds, output_cfg=output_cfg, engine=engine, resume=resume,
-        about=about, say=_of_damage(say),
+        about=about, say=_of_note(say),
         progress=lambda step, _: progress(f"inducing: {step.rules:,} rules, objective {step.objective:,.0f}"),
     )  # fmt: skip
     (folder / CARD).unlink(missing_ok=True)  # the folder was not refused, and is no longer finished
@@ -151,9 +148,9 @@ def _augment(
     return warnings
 
 
-def _of_damage(say: Say) -> Say:
-    """Of what a stage says about the folder, hear only of damage."""
-    return lambda line: say(line) if DAMAGED in line else None
+def _of_note(say: Say) -> Say:
+    """Of what a stage says, hear of damaged files and invalid outputs, not of how it goes on in the folder."""
+    return lambda line: say(line) if DAMAGED in line or "output CFG" in line else None
 
 
 def _finished_card(folder: Path, mark: str, say: Say) -> dict[str, Any] | None:
@@ -183,7 +180,7 @@ def _fit(
     progress: Say,
 ) -> Model:
     fitted = fit_into(
-        folder, examples, config, engine=engine, resume=resume, say=_of_damage(say),
+        folder, examples, config, engine=engine, resume=resume, say=_of_note(say),
         progress=lambda report: progress(f"fitting: step {report.step:,}, mean log p(x, y) {report.train:.3f}"),
     )  # fmt: skip
     if not fitted:

@@ -93,7 +93,7 @@ def induce(
     some categories in place of the nonterminals, are added. The result does not depend on the engine, nor
     on whether the search was interrupted and went on from a checkpoint.
     """
-    _check(examples)
+    check(examples)
     weights = Counter(examples)
     ordered = sorted(weights, key=lambda e: (len(e.source_text), e.source_text, e.target_text))
     vocabulary, store = Vocabulary(), RuleStore()
@@ -148,7 +148,8 @@ def _rules_of(state: State, vocabulary: Vocabulary) -> list[Rule]:
         raise InputError("the checkpoint does not hold rules of this run; start over with --no-resume") from error
 
 
-def _check(examples: Sequence[Example]) -> None:
+def check(examples: Sequence[Example]) -> None:
+    """Refuse examples that no grammar can be induced from."""
     if not examples:
         raise InputError("no examples to induce a grammar from")
     for k, example in enumerate(examples, start=1):

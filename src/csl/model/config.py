@@ -43,17 +43,12 @@ def preset(name: str) -> FitConfig:
     return PRESETS[name]
 
 
-FEW_RULES = 50  # a grammar so small needs few states, and overfits with many
-FEW_STATES = FitConfig(states=4, steps=1000)  # that two are enough is known of SCAN only
 MANY_EXAMPLES = 5000
 
 
 def choose(rules: int, examples: int) -> tuple[FitConfig, str]:
-    """Choose options by the size of the grammar and of the data; say why."""
-    if rules <= FEW_RULES:
-        config, why = FEW_STATES, f"{rules:,} rules, few"
-    elif examples > MANY_EXAMPLES:
-        config, why = PRESETS["cogs"], f"{rules:,} rules and {examples:,} examples, many"
-    else:
-        config, why = PRESETS["geoquery"], f"{rules:,} rules and {examples:,} examples"
+    """Choose options by the size of the data; say why."""
+    many = examples > MANY_EXAMPLES
+    config, why = PRESETS["cogs" if many else "geoquery"], f"{rules:,} rules and {examples:,} examples"
+    why += ", many" if many else ""
     return config, f"{why}: {config.states} states, {config.steps:,} steps, learning rate {config.learning_rate}"

@@ -109,6 +109,11 @@ class Model:
         return None if self.output_cfg is None else typings_of(self.grammar, self.output_cfg)
 
     @cached_property
+    def _untyped(self) -> "Model":
+        """The model without its output CFG."""
+        return Model(self.grammar, self.theta_context, self.theta_rule, None, self.max_units)
+
+    @cached_property
     def _kept(self) -> "Kept[Model]":
         """The model for engines."""
         return Kept(self)
@@ -141,10 +146,21 @@ class Model:
     def outcomes(
         self, sources: Sequence[Sequence[str]], engine: Engine = ONE_THREAD, limits: Limits = DEFAULT
     ) -> list[Parse | Abstained]:
-        """Parse many inputs: the output of each, or why there is none."""
+        """Parse many inputs: the output of each, or why there is none.
+
+        With an output CFG the best of the derivations whose types fit counts. Where there is none, the best of all
+        counts if its output is valid: categories can be coarser than the pieces that rules are made of.
+        """
         sources = [_tokens(source) for source in sources]
         found = engine.chunks(_best, np.arange(len(sources)), self._kept, sources, limits, least=CHUNK)
-        return [self._outcome(*best) for part in found for best in part]
+        outcomes = [self._outcome(*best) for part in found for best in part]
+        if self.output_cfg is not None:
+            rest = [k for k, outcome in enumerate(outcomes) if outcome is Abstained.NOT_COVERED]
+            untyped = self._untyped.outcomes([sources[k] for k in rest], engine, limits) if rest else []
+            for k, outcome in zip(rest, untyped, strict=True):
+                if not isinstance(outcome, Parse) or self.output_cfg.accepts(outcome.target):
+                    outcomes[k] = outcome
+        return outcomes
 
     def _outcome(self, score: float, status: int, used: Places) -> Parse | Abstained:
         if status != COVERED or math.isinf(score):
@@ -183,6 +199,11 @@ class Model:
         outcome: list[Parse] | Abstained = Abstained.NOT_COVERED
         for _, forests, budget in self._batches([_tokens(source)], limits):  # just one; the clock runs until it is done
             outcome = self._best_of(forests, k, budget)
+        if outcome is Abstained.NOT_COVERED and self.output_cfg is not None:  # see `outcomes`
+            outcome = self._untyped.best_outcome(source, k, limits)
+            if not isinstance(outcome, Abstained):
+                accepts = self.output_cfg.accepts
+                outcome = [parse for parse in outcome if accepts(parse.target)] or Abstained.NOT_COVERED
         return outcome
 
     def _best_of(self, forests: Forests, k: int, budget: Budget) -> list[Parse] | Abstained:

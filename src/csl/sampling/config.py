@@ -1,9 +1,11 @@
 """The options of sampling and their presets (paper, "Sampling" under "Hyperparameters")."""
 
+from collections.abc import Mapping
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from csl.data.options import changed
 from csl.errors import InputError, nearest
 
 Strategy = Literal["model", "tempered", "uniform", "coverage"]
@@ -45,6 +47,7 @@ class SampleConfig(BaseModel):
 
 
 PRESETS = {
+    "auto": SampleConfig(strategy="tempered", temperature=2.0),
     "scan": SampleConfig(max_depth=5),
     "cogs": SampleConfig(depths="even"),
     "geoquery": SampleConfig(depths="even", max_depth=12),
@@ -59,9 +62,9 @@ def preset(name: str) -> SampleConfig:
     return PRESETS[name]
 
 
-FEW_RULES = 50  # a grammar so small is deep quickly: its derivations are kept shallow
-
-
-def choose(rules: int) -> SampleConfig:
-    """Choose a preset by the size of the grammar."""
-    return PRESETS["scan" if rules <= FEW_RULES else "geoquery"]
+def preset_with(name: str, values: Mapping[str, object]) -> SampleConfig:
+    """Return a preset with some values changed; another strategy does not take over the preset's temperature."""
+    config = preset(name)
+    if values.get("strategy", config.strategy) != "tempered":
+        values = {"temperature": 1.0, **values}
+    return changed(config, values)

@@ -21,7 +21,7 @@ from csl.engine.engine import Engine, Kept
 from csl.engine.threads import ONE_THREAD
 from csl.errors import InputError
 from csl.grammar import Grammar, Rule
-from csl.grammar.output_cfg import OutputCfg
+from csl.grammar.output_cfg import ROOT, OutputCfg
 from csl.grammar.store import EncodedRules
 from csl.kernels.sample import (
     EXACT,
@@ -108,9 +108,7 @@ class Sampler:
         tables = build_tables(automaton, softmax(model.theta_context), rules, config.max_depth)
         exact = tables.reach[EXACT, config.min_depth :, 0][:, tables.goal]
         if not exact.sum() > 0:
-            raise InputError(
-                f"no valid derivation has between {config.min_depth} and {config.max_depth} levels; change the depths"
-            )
+            raise self._nothing(output_cfg)
         even = config.depths == "even"
         return partial(_draw_exact, tables, config.max_depth, config.min_depth, even, config.seed, config.max_length)
 
@@ -124,14 +122,21 @@ class Sampler:
             for k, r in zip(rows, owner, strict=True)
         ]
         if not any(fits):
-            raise InputError(
-                f"no valid derivation has between {config.min_depth} and {config.max_depth} levels; change the depths"
-            )
+            raise self._nothing(output_cfg)
         uses = np.zeros((0, 0))
         if config.strategy == "coverage":
             used, sizes = self._deriver.derive_all(self._train)
             uses = context_counts(used, np.concatenate([[0], np.cumsum(sizes)]), context_starts(grammar), local.arity)
         return partial(_draw_local, local, config.max_depth, config.min_depth, config.seed, uses, config.max_length)
+
+    def _nothing(self, output_cfg: OutputCfg | None) -> InputError:
+        """Say why there is nothing to draw."""
+        least, most = self.config.min_depth, self.config.max_depth
+        if least > 1 and not any(rule.arity for rule in self.rules):
+            return InputError("no rule of the grammar has nonterminals, so that there is nothing to recombine")
+        if output_cfg and not any(t.category == ROOT.name for r in self.rules for t in output_cfg.typings(r.target)):
+            return InputError("no rule makes a whole output that the CFG accepts; look at the productions of ROOT")
+        return InputError(f"no valid derivation has between {least} and {most} levels; change the depths")
 
     def stream(self, count: int, engine: Engine = ONE_THREAD) -> Iterator[Sample]:
         """Draw `count` pairs, fewer if there are not so many; then `exhausted` is true."""

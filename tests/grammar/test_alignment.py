@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from csl.data import Example
-from csl.datasets.alignment import NULL, aligned_words, production_counts
+from csl.grammar.alignment import NULL, aligned_words, production_counts
 
 Side = tuple[str, ...]
 
