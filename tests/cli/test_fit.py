@@ -79,7 +79,7 @@ def test_the_summary_says_what_auto_chose_and_what_was_written(run: Path) -> Non
     result = csl("fit", run, *QUICK)
     assert result.exit_code == 0, result.exception
     lines = result.output.splitlines()
-    assert lines[0].startswith("auto: 5 rules, few: ")
+    assert lines[0].startswith("auto: 5 rules and 8 examples: 64 states")
     assert " states, 5 steps: mean log p(x, y) -" in lines[-2]
     assert lines[-1] == f"wrote {run / 'model.npz'}"
     assert not (run / "fit-checkpoint.npz").exists()

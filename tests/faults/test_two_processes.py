@@ -179,10 +179,11 @@ def test_a_new_folder_that_stays_empty_is_removed(tmp_path: Path) -> None:
 
 def test_the_second_command_is_refused_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "train.tsv").write_text(PAIRS, "utf-8")
-    line = ["induce", str(tmp_path / "train.tsv"), "--out", str(tmp_path / "run")]
+    line = ["induce", str(tmp_path / "train.tsv"), "--out", str(tmp_path / "run"), "--preset", "scan"]
     slow = "import time, csl.cli, csl.induction.search as s; s.Search.step = lambda _: time.sleep(60); csl.cli.main()"
     with subprocess.Popen([sys.executable, "-c", slow, *line], stdout=subprocess.DEVNULL) as first:
         while not (tmp_path / "run" / "config.json").exists():
+            assert first.poll() is None
             time.sleep(0.01)
         second = subprocess.run([sys.executable, "-m", "csl", *line], capture_output=True, text=True, check=False)
         first.kill()

@@ -5,10 +5,9 @@ from pathlib import Path
 from csl.data import Example
 from csl.datasets import cogs, geoquery, scan, smcalflow
 from csl.grammar import Rule
-from csl.induction.auto import Choice, choose
+from csl.induction.auto import Choice, choose, missed_by_presets
 from csl.induction.config import PRESETS
 from csl.induction.induce import induce
-
 
 SCAN = PRESETS["scan"].model_copy(update={"max_nonterminals": 4})
 
@@ -96,3 +95,11 @@ def test_a_reason_is_true_where_outputs_repeat_and_copy() -> None:
     examples = [Example.of(f"{a} twice", f"{a} {a}") for a in "abcdef"] + [Example.of(a, a) for a in "abcdef"]
     choice = choose(examples)
     assert "few outputs repeat" not in " ".join(choice.reasons)
+
+
+def test_what_a_preset_does_without_is_said() -> None:
+    assert missed_by_presets([Example.of("copy a", "a"), Example.of("( b", "( B")]) == (
+        "no seed rules: 50% of the examples have a token on both sides, a rule each without --preset"
+    )
+    assert missed_by_presets(DATES) is None
+    assert missed_by_presets([]) is None

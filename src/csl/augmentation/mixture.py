@@ -113,7 +113,8 @@ def warn(grammar: Grammar, held_out: Score, asked: int, drawn: int) -> list[str]
         warnings.append(f"rules with nonterminals: only {open_rules}; there is little to recombine")
     if held_out.coverage < LOW_COVERAGE:
         warnings.append(
-            f"held-out inputs covered: only {held_out.covered:,} of {held_out.examples:,}; samples will be narrow"
+            f"held-out inputs covered: only {held_out.covered:,} of {held_out.examples:,}; samples will be narrow, "
+            "seed rules (--seeds) may help"
         )
     if drawn < asked:
         warnings.append(f"samples: only {drawn:,} of {asked:,}; nothing else of the kind asked for came up")

@@ -76,6 +76,8 @@ def augment(
         inducing, rules = choice.config, [*rules, *choice.seeds]
         for reason in choice.reasons:
             console.print(f"auto: {reason}", style="dim")
+    elif not rules and (missed := auto.missed_by_presets(examples)):
+        console.print(missed, style="dim")
     plan = Plan(inducing, number, weights, preset, seed, drawing)
     stopped = "stopped; the same command goes on with what is done"
     with LiveLine(console, "working …", stopped) as live, engine_of(threads, engine, address) as opened:

@@ -44,7 +44,7 @@ def induce(
     from csl.data.options import changed, parse_setting
     from csl.grammar.notation import read_rules
     from csl.grammar.output_cfg import OutputCfg
-    from csl.induction.auto import choose
+    from csl.induction.auto import choose, missed_by_presets
     from csl.induction.config import InductionConfig, read_config
     from csl.induction.config import preset as find_preset
 
@@ -63,6 +63,8 @@ def induce(
         about["reasons"] = choice.reasons
         for reason in choice.reasons:
             console.print(f"auto: {reason}", style="dim")
+    elif not rules and (missed := missed_by_presets(examples)):
+        console.print(missed, style="dim")
 
     starting = "starting (the first run compiles for a while) …"
     stopped = "stopped; the same command goes on from the last step"

@@ -6,7 +6,7 @@ that are copied; or else, if a trial on some of the examples shows that nothing 
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from csl.data import Example
@@ -39,7 +39,7 @@ def choose(examples: Sequence[Example]) -> Choice:
     distinct = sorted(set(examples), key=lambda e: (len(e.source_text), e.source_text, e.target_text))
     words = Counter(token for example in distinct for token in set(example.source))
     rare = sum(any(words[token] == 1 for token in example.source) for example in distinct) / len(distinct)
-    copies = [{t for t in set(e.source) & set(e.target) if any(map(str.isalnum, t))} for e in distinct]
+    copies = [_copied(example) for example in distinct]
     copying = sum(map(bool, copies)) / len(distinct)
     in_a_row = sum(map(_repeats_in_a_row, distinct)) / len(distinct)
 
@@ -70,6 +70,19 @@ def choose(examples: Sequence[Example]) -> Choice:
     reasons.append(f"{copying:.0%} of the examples have a token on both sides: {rules}")
     more = _words(distinct, config, seeds, reasons)
     return Choice(config, (*seeds, *more), tuple(reasons))
+
+
+def missed_by_presets(examples: Collection[Example]) -> str | None:
+    """Say what seed rules a preset, which has none, does without."""
+    copying = sum(map(bool, map(_copied, examples))) / max(1, len(examples))
+    if copying <= SHARED:
+        return None
+    return f"no seed rules: {copying:.0%} of the examples have a token on both sides, a rule each without --preset"
+
+
+def _copied(example: Example) -> set[str]:
+    """Give the tokens with a letter or digit that are on both sides."""
+    return {token for token in set(example.source) & set(example.target) if any(map(str.isalnum, token))}
 
 
 def _words(
