@@ -37,12 +37,13 @@ def induce(
 ) -> Grammar:
     """Induce a grammar that derives every example.
 
-    `config` is an `InductionConfig`, the name of a preset, or "auto", which chooses options, and identity seed rules
-    beside yours, by a look at the examples. `progress` is called after every step.
+    `config` is an `InductionConfig`, the name of a preset, or "auto", which chooses options, and seed rules beside
+    yours, by a look at the examples. `progress` is called after every step.
     """
     examples = list(examples)
     if config == "auto":
-        choice = choose(examples)
+        seeds = list(seeds)
+        choice = choose(examples, seeds, output_cfg)
         config, seeds = choice.config, [*seeds, *choice.seeds]
     elif isinstance(config, str):
         config = preset(config)
@@ -94,10 +95,11 @@ def augment(
     Iterating over the result gives the mixture; `.synthetic` are the new pairs, `.weighted()` gives each pair once with
     a weight, `.to_dataset()` a Hugging Face `Dataset`. `config` is the name of a preset, or "auto".
     """
-    examples, rules, engine = list(examples), list(seeds), Threads(threads)
+    examples, own, engine = list(examples), list(seeds), Threads(threads)
+    rules = own
     if config == "auto":
-        choice = choose(examples)
-        inducing, rules = choice.config, [*rules, *choice.seeds]
+        choice = choose(examples, own, output_cfg)
+        inducing, rules = choice.config, [*own, *choice.seeds]
         fitting = None
     else:
         inducing, fitting = preset(config), fit_preset(config)
@@ -116,7 +118,7 @@ def augment(
     else:
         synthetic = [sample.example for sample in sampler.stream(number, engine)]
     held_out = check_held_out(
-        examples, inducing, fitting, seeds=rules, auto=config == "auto", output_cfg=output_cfg, engine=engine
+        examples, inducing, fitting, seeds=own, auto=config == "auto", output_cfg=output_cfg, engine=engine
     )
     said += warn(grammar, held_out, number, len(synthetic))
     return Augmented(examples, synthetic, grammar, model, tuple(said))

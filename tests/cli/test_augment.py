@@ -190,6 +190,8 @@ def test_without_torch_the_model_is_fitted_by_em(weak: Path, tmp_path: Path) -> 
         (["--strategy", "unifrom"], "strategy = 'unifrom'"),
         (["--temperature", "-1"], "temperature = -1.0"),
         (["--temperature", "2", "--strategy", "uniform"], "--temperature is of strategy tempered, not uniform"),
+        (["--strategy", "model", "--set", "temperature=3"], "a temperature is for strategy tempered, not model"),
+        (["--set", "min_depth=9", "--set", "max_depth=3"], "min_depth 9 is more than max_depth 3"),
         (["--seeds", "absent.txt"], "absent.txt: cannot be read"),
         (["--output-cfg", "absent.cfg"], "absent.cfg: cannot be read"),
     ],

@@ -52,7 +52,9 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_samples_go_to_the_run_folder_with_a_card(run: Path) -> None:
     result = csl("sample", run, "-n", 500, "--seed", 3)
     assert result.exit_code == 0, result.exception
-    assert result.output.startswith("500 pairs (strategy tempered, temperature 2, depth 2 to 20, seed 3); ")
+    assert result.output.startswith(
+        "500 pairs (strategy tempered, temperature 2, each depth alike, depth 2 to 3, seed 3); "
+    )
     assert result.output.endswith(f"wrote {run / 'samples.tsv'}\n")
     samples = list(read_examples(run / "samples.tsv"))
     assert len(samples) == 500
@@ -215,7 +217,7 @@ def test_with_an_output_cfg_every_output_is_valid(run: Path, tmp_path: Path) -> 
         (["--temperature", "2", "--strategy", "model"], "--temperature is of strategy tempered, not model"),
         (["--set", "maxdepth=3"], "no option 'maxdepth'; did you mean 'max_depth'?"),
         (["--preset", "cog"], "did you mean 'cogs'?"),
-        (["--set", "min_depth=21"], "min_depth 21 is more than max_depth 20"),
+        (["--set", "min_depth=9", "--max-depth", "5"], "min_depth 9 is more than max_depth 5"),
         (["--config", "absent.toml"], "absent.toml: cannot be read"),
     ],
 )

@@ -5,6 +5,7 @@ from pathlib import Path
 from csl.data import Example
 from csl.datasets import cogs, geoquery, scan, smcalflow
 from csl.grammar import Rule
+from csl.grammar.output_cfg import OutputCfg
 from csl.induction.auto import Choice, choose, missed_by_presets
 from csl.induction.config import PRESETS
 from csl.induction.induce import induce
@@ -75,6 +76,19 @@ def test_words_that_come_up_together_are_seeds_where_nothing_else_gives_a_footho
     assert [str(rule) for rule in grammar if rule.arity] == ["on the NT_1 of NT_2 ### date ( NT_1 , NT_2 )"]
 
 
+def test_seeds_for_words_that_a_trial_does_not_see_do_not_count_in_it() -> None:
+    dates = [Example.of(f"on d{a} of m{b}", f"date ( D{a} , M{b} )") for a in range(24) for b in range(24)]
+    names = [Example.of(f"please call the one that is named n{k}", f"call ( n{k} )") for k in range(4000)]
+    assert Rule(("d7",), ("D7",)) in choose(dates + names).seeds
+
+
+def test_a_trial_has_the_seeds_and_the_cfg_that_are_given() -> None:
+    own = [Rule((word,), (token,)) for word, token in (DAYS | MONTHS).items()]
+    assert choose(DATES, own).seeds == ()
+    whole = OutputCfg.parse([f"ROOT => {example.target_text}" for example in DATES])  # no piece has a category
+    assert choose(DATES, output_cfg=whole).seeds == ()
+
+
 def test_words_are_not_seeds_where_induction_finds_its_way() -> None:
     words = [Example.of(word, token) for word, token in (DAYS | MONTHS).items()]
     assert choose(DATES + words).seeds == ()
@@ -99,7 +113,7 @@ def test_a_reason_is_true_where_outputs_repeat_and_copy() -> None:
 
 def test_what_a_preset_does_without_is_said() -> None:
     assert missed_by_presets([Example.of("copy a", "a"), Example.of("( b", "( B")]) == (
-        "no seed rules: 50% of the examples have a token on both sides, a rule each without --preset"
+        "no seed rules: 50% of the examples have a word on both sides; auto makes rules of these"
     )
     assert missed_by_presets(DATES) is None
     assert missed_by_presets([]) is None

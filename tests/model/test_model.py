@@ -11,12 +11,14 @@ from csl.data import Example
 from csl.engine.threads import Threads
 from csl.grammar import Grammar, Rule, parse_grammar
 from csl.grammar.output_cfg import OutputCfg
+from csl.kernels.inside import fewest_levels
 from csl.model.local import localised
 from csl.model.model import Model, context_starts
 from csl.parsing.derivation import Derivation
 from csl.parsing.deriver import Deriver
 
 from ..parsing.twins import Twin, grammars, inputs, output_cfgs, typing_count
+from ..sampling.twins import levels
 from .twins import PlainModel, all_log_p, random_theta
 
 Output = tuple[str, ...]
@@ -65,14 +67,27 @@ def test_with_an_output_cfg_parses_are_the_best_valid_ones(
         return
     untyped = Case(rules, x, max_units, n_states, seed).best  # no types fit: the best of all counts, if it is valid
     valid = {output: value for output, value in untyped.items() if cfg.accepts(output)}
-    parse, ranked = case.model.parse(x), case.model.parse_best(x, 1000)
-    assert {p.target: pytest.approx(p.log_prob, abs=1e-9) for p in ranked} == valid
-    if parse is None:
-        best = [output for output, value in untyped.items() if value > max(untyped.values()) - 1e-9]
-        assert not best or not all(map(cfg.accepts, best))
-    else:
-        assert cfg.accepts(parse.target)
-        assert parse.log_prob == pytest.approx(max(untyped.values()), abs=1e-9)
+    values = sorted(untyped.values(), reverse=True)
+    if len(values) > 1 and values[0] - values[1] < 1e-9:
+        return  # of equals, either
+    parse = case.model.parse(x)
+    if not valid or max(valid.values()) < values[0]:
+        assert parse is None
+        assert all(case.model.parse_best(x, k) == [] for k in (1, 2, 1000))
+        return
+    assert parse is not None
+    assert [p.target for p in case.model.parse_best(x, 1)] == [parse.target]
+    ranked = {p.target: pytest.approx(p.log_prob, abs=1e-9) for p in case.model.parse_best(x, 1000)}
+    assert ranked == valid
+    assert parse.log_prob == pytest.approx(values[0], abs=1e-9)
+
+
+@settings(deadline=None, max_examples=100)
+@given(grammars, inputs, units)
+def test_the_fewest_levels_are_those_of_the_flattest_derivation(rules: list[Rule], x: Output, max_units: int) -> None:
+    case = Case(rules, x, max_units, 1, 0)
+    (found,) = fewest_levels(case.model.deriver.forests([x]))
+    assert found == min(map(levels, case.trees), default=0)
 
 
 def test_a_valid_output_is_given_though_its_pieces_have_no_category() -> None:
@@ -86,6 +101,14 @@ def test_a_valid_output_is_given_though_its_pieces_have_no_category() -> None:
         assert parse.text == "SELECT A , B"
     assert model.parse("list a") is None
     assert model.parse_best("list a", 3) == []
+
+
+def test_an_output_that_is_too_long_for_a_look_is_not_given() -> None:
+    grammar = parse_grammar(["NT_1 twice ### NT_1 NT_1", "a ### A"])
+    cfg = OutputCfg.parse(["ROOT => A ##ROOT", "ROOT => A"])  # a half of an output is no category
+    model = Model(grammar, *random_theta(grammar, 2, 0), cfg)
+    parses = model.parse_all([("a", *("twice",) * k) for k in (0, 8, 9, 12)])
+    assert [len(parse.target) if parse else None for parse in parses] == [1, 256, None, None]
 
 
 def check_parses(case: Case, x: Output) -> None:

@@ -14,6 +14,8 @@ from csl.grammar import Grammar, parse_grammar
 from csl.grammar.output_cfg import OutputCfg
 from csl.kernels.cfg_chart import accepted
 from csl.kernels.sample import context_counts
+from csl.model.config import FitConfig
+from csl.model.fit import fit
 from csl.model.model import Model, context_starts
 from csl.parsing.deriver import Deriver
 from csl.sampling import sampler as sampler_module
@@ -198,7 +200,7 @@ def test_depths_that_no_derivation_has(strategy: str, lines: list[str], depths: 
 @every_strategy
 def test_an_output_cfg_that_the_grammar_never_meets(strategy: str) -> None:
     config = SampleConfig.model_validate({"strategy": strategy})
-    with pytest.raises(InputError, match="no rule makes a whole output that the CFG accepts"):
+    with pytest.raises(InputError, match="no rules have types that fit together to a whole output"):
         Sampler(
             GRAMMAR,
             config,
@@ -219,11 +221,24 @@ def test_presets() -> None:
         preset("geoqery")
 
 
-def test_another_strategy_does_not_take_over_the_temperature_of_a_preset() -> None:
-    assert (preset("auto").strategy, preset("auto").temperature) == ("tempered", 2)
+def test_for_another_strategy_auto_has_the_defaults() -> None:
     assert preset_with("auto", {"strategy": "uniform"}) == SampleConfig(strategy="uniform")
-    assert preset_with("auto", {"temperature": "3"}) == SampleConfig(strategy="tempered", temperature=3)
-    assert preset_with("geoquery", {"strategy": "tempered", "temperature": 3}).depths == "even"
+    assert preset_with("auto", {"temperature": "3"}) == preset("auto").model_copy(update={"temperature": 3})
+    assert preset_with("geoquery", {"strategy": "tempered", "temperature": 3}).max_depth == 12
+
+
+def test_depths_can_be_those_of_training() -> None:
+    pairs = [Example.of("walk", "WALK"), Example.of("walk twice", "WALK WALK"), Example.of("run", "RUN")]
+    pairs += [Example.of("run twice twice", "RUN RUN RUN RUN")]
+    grammar = parse_grammar(["walk ### WALK", "run ### RUN", "NT_1 twice ### NT_1 NT_1"])
+    model = fit(grammar, pairs, FitConfig(states=1, steps=5, optimizer="em")).model
+    assert model.levels == 3
+    made = Sampler(grammar, SampleConfig(max_depth=0, depths="even"), model=model)
+    assert made.config.max_depth == 3
+    assert {len(sample.rules) for sample in made.stream(200)} == {2, 3}
+    for unknown in (None, Model(grammar, model.theta_context, model.theta_rule)):
+        with pytest.raises(InputError, match=r"max_depth = 0 needs a model .*: csl fit --no-resume"):
+            Sampler(grammar, SampleConfig(max_depth=0), model=unknown)
 
 
 # rare things

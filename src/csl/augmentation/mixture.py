@@ -89,7 +89,7 @@ def check_held_out(
 ) -> Score:
     """Learn from nine tenths of the distinct examples, parse the last tenth.
 
-    With `auto`, those of the seeds that were chosen by a look at the examples are chosen by a look at the nine tenths.
+    With `auto`, more seeds are chosen by a look at the nine tenths.
     """
     distinct = list(dict.fromkeys(examples))
     order = np.random.default_rng(0).permutation(len(distinct))
@@ -98,8 +98,7 @@ def check_held_out(
     if not train:
         return Score(len(test), 0, 0)
     if auto:
-        chosen = set(choose(examples).seeds)
-        seeds = [*(rule for rule in seeds if rule not in chosen), *choose(train).seeds]
+        seeds = [*seeds, *choose(train, seeds, output_cfg).seeds]
     grammar = induce(train, induction, seeds=seeds, output_cfg=output_cfg, engine=engine).grammar
     quick = fitting.model_copy(update={"optimizer": "em", "steps": min(50, fitting.steps)})
     return evaluate(fit(grammar, train, quick, output_cfg=output_cfg, engine=engine).model, test, engine).score

@@ -65,15 +65,15 @@ def augment(
     }  # fmt: skip
     drawing = {key: value for key, value in flags.items() if value is not None}
     drawing |= map(parse_setting, settings or [])
-    preset_with(preset, drawing)  # a wrong value is refused before anything is done
+    preset_with(preset, drawing).check()  # a wrong value is refused before anything is done
     inducing = induction.InductionConfig() if preset == "auto" else induction.preset(preset)
     rules = [rule for file in seeds or [] for rule in read_rules(file)]
     cfg = OutputCfg.read(output_cfg) if output_cfg else None
     examples = list(read_examples(train, source_field=input_field, target_field=output_field))
     console.print(f"{train}: {tally(examples)}")
-    if preset == "auto":
-        choice = auto.choose(examples)
-        inducing, rules = choice.config, [*rules, *choice.seeds]
+    choice = auto.choose(examples, rules, cfg) if preset == "auto" else None
+    if choice:
+        inducing = choice.config
         for reason in choice.reasons:
             console.print(f"auto: {reason}", style="dim")
     elif not rules and (missed := auto.missed_by_presets(examples)):
@@ -82,8 +82,9 @@ def augment(
     stopped = "stopped; the same command goes on with what is done"
     with LiveLine(console, "working …", stopped) as live, engine_of(threads, engine, address) as opened:
         warnings = augment_into(
-            out, examples, plan, seeds=list(dict.fromkeys(rules)), output_cfg=cfg, engine=opened, resume=resume,
-            about={"train": str(train), "examples": len(examples)}, say=console.print, progress=live.update,
+            out, examples, plan, seeds=rules, chosen=choice.seeds if choice else (), output_cfg=cfg, engine=opened,
+            resume=resume, about={"train": str(train), "examples": len(examples)}, say=console.print,
+            progress=live.update,
         )  # fmt: skip
     known, shown = set(examples), 0
     for example in read_examples(out / "samples.tsv") if (out / "samples.tsv").stat().st_size else ():

@@ -58,7 +58,7 @@ def induce(
     console.print(f"{train}: {tally(examples)}")
     about: dict[str, object] = {"train": str(train), "examples": len(examples)}
     if preset == "auto":
-        choice = choose(examples)
+        choice = choose(examples, rules, cfg)
         options, rules = changed(choice.config, given), [*rules, *choice.seeds]
         about["reasons"] = choice.reasons
         for reason in choice.reasons:

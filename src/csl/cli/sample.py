@@ -28,7 +28,7 @@ def sample(
         float | None, typer.Option(help="Divides θ of rules; inf: all alike. Means tempered.")
     ] = None,
     depth_bias: Annotated[float | None, typer.Option(help="δ for rules with many nonterminals.")] = None,
-    max_depth: Annotated[int | None, typer.Option(help="Levels of a derivation, at most.")] = None,
+    max_depth: Annotated[int | None, typer.Option(help="Levels of a derivation, at most; 0: as training.")] = None,
     unique: Annotated[bool, typer.Option("--unique", help="Each pair once.")] = False,
     new: Annotated[bool, typer.Option("--new", help="Drop pairs that are in the training set.")] = False,
     seed: Annotated[int | None, typer.Option(help="Of the draws.")] = None,
@@ -57,6 +57,7 @@ def sample(
     from csl.errors import InputError
     from csl.experiment.fitting import load_model, read_run, training_file
     from csl.experiment.sampling import describe, source_licence, write_samples
+    from csl.sampling.config import preset as find_preset
     from csl.sampling.config import preset_with
     from csl.sampling.sampler import Sampler
 
@@ -64,7 +65,7 @@ def sample(
     if temperature is not None and strategy not in (None, "tempered"):
         raise InputError(f"--temperature is of strategy tempered, not {strategy}; leave one of them out")
     grammar, output_cfg = read_run(run)
-    given = read_options(config, "sampling", preset_with(preset, {})) if config else {}
+    given = read_options(config, "sampling", find_preset(preset)) if config else {}
     flags = {
         "strategy": strategy or ("tempered" if temperature is not None else None),
         "temperature": temperature, "depth_bias": depth_bias, "max_depth": max_depth, "seed": seed,
@@ -91,7 +92,7 @@ def sample(
             about={"run": str(run), "licence": source_licence(run)},
             progress=lambda n: live.update(f"{n:,} of {number:,} pairs"),
         )  # fmt: skip
-    console.print(f"{written:,} pairs ({describe(options)}); {time.perf_counter() - start:.1f} s")
+    console.print(f"{written:,} pairs ({describe(sampler.config)}); {time.perf_counter() - start:.1f} s")
     if sampler.exhausted:
         console.print(f"fewer than {number:,}: the grammar has no more of this kind, or only very improbable ones")
     console.print(f"wrote {path}" if shards == 1 else f"wrote {shards} shards of {path}")

@@ -63,6 +63,7 @@ def augment_into(
     plan: Plan,
     *,
     seeds: Sequence[Rule] = (),
+    chosen: Sequence[Rule] = (),
     output_cfg: OutputCfg | None = None,
     engine: Engine = ONE_THREAD,
     resume: bool = True,
@@ -70,17 +71,18 @@ def augment_into(
     say: Say = lambda _: None,
     progress: Say = lambda _: None,
 ) -> list[str]:
-    """Induce, fit, sample and merge. Returns what speaks against the result.
+    """Induce, fit, sample and merge. Returns what speaks against the result. `chosen` are seeds that auto adds.
 
     `say` hears what each stage found, `progress` what is going on. What is in the folder already is not made again,
     unless `resume` is off; a folder that holds the grammar of other examples or options is refused.
     """
-    mark = hashlib.sha256(f"{fingerprint(examples, plan.induction, seeds, output_cfg)} {plan}".encode()).hexdigest()
+    every = list(dict.fromkeys([*seeds, *chosen]))
+    mark = hashlib.sha256(f"{fingerprint(examples, plan.induction, every, output_cfg)} {plan}".encode()).hexdigest()
     with alone(folder):
         if resume and (card := _finished_card(folder, mark, say)):
             say(f"{folder} holds this augmented set already; --no-resume makes it anew")
             return list(card["warnings"])
-        return _augment(folder, examples, plan, mark, seeds, output_cfg, engine, resume, about, say, progress)
+        return _augment(folder, examples, plan, mark, seeds, every, output_cfg, engine, resume, about, say, progress)
 
 
 def _augment(
@@ -89,6 +91,7 @@ def _augment(
     plan: Plan,
     mark: str,
     seeds: Sequence[Rule],
+    every: Sequence[Rule],
     output_cfg: OutputCfg | None,
     engine: Engine,
     resume: bool,
@@ -98,7 +101,7 @@ def _augment(
 ) -> list[str]:
     progress("inducing a grammar (a first run compiles for a while) …")
     induce_into(
-        folder, examples, plan.induction, seeds=seeds, output_cfg=output_cfg, engine=engine, resume=resume,
+        folder, examples, plan.induction, seeds=every, output_cfg=output_cfg, engine=engine, resume=resume,
         about=about, say=_of_note(say),
         progress=lambda step, _: progress(f"inducing: {step.rules:,} rules, objective {step.objective:,.0f}"),
     )  # fmt: skip

@@ -202,7 +202,7 @@ def save_model(folder: Path, fitted: Fitted, config: FitConfig, mark: str) -> No
         folder / "model.npz",
         {"theta_context": model.theta_context, "theta_rule": model.theta_rule},
         {
-            "grammar": _hash(*model.grammar), "fit": config.model_dump(), "mark": mark,
+            "grammar": _hash(*model.grammar), "fit": config.model_dump(), "mark": mark, "levels": model.levels,
             "steps": fitted.steps, "log_prob": fitted.log_prob,
             **({"kept": fitted.seed, "starts": fitted.starts} if config.restarts > 1 else {}),
         },
@@ -228,6 +228,7 @@ def load_model(folder: Path) -> Model:
         context, rule = (np.asarray(arrays[name], np.float64) for name in ("theta_context", "theta_rule"))
         if np.isnan(context.max()) or np.isnan(rule.max()) or max(context.max(), rule.max()) == np.inf:
             raise ValueError("not numbers")
-        return Model(grammar, context, rule, output_cfg, int(about["fit"]["max_units"]))
+        levels = None if about.get("levels") is None else int(about["levels"])
+        return Model(grammar, context, rule, output_cfg, int(about["fit"]["max_units"]), levels)
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"{DAMAGED}; {REMEDY}", path) from error

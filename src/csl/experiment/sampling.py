@@ -105,6 +105,5 @@ def describe(config: SampleConfig) -> str:
         extra += f", depth bias {config.depth_bias:g}" if config.depth_bias else ""
     extra += f", one of {config.balance:g} draws kept" if config.balance > 1 else ""
     kept = " unique" * config.unique + " new" * config.new
-    return (
-        f"strategy {config.strategy}{extra}, depth {config.min_depth} to {config.max_depth}{kept}, seed {config.seed}"
-    )
+    deepest = config.max_depth or "that of training"
+    return f"strategy {config.strategy}{extra}, depth {config.min_depth} to {deepest}{kept}, seed {config.seed}"

@@ -6,12 +6,13 @@ that are copied; or else, if a trial on some of the examples shows that nothing 
 """
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from csl.data import Example
 from csl.grammar import Rule
 from csl.grammar.alignment import word_rules
+from csl.grammar.output_cfg import OutputCfg
 from csl.induction.config import PRESETS, InductionConfig
 from csl.induction.induce import check, induce
 
@@ -33,8 +34,8 @@ class Choice:
     reasons: tuple[str, ...]
 
 
-def choose(examples: Sequence[Example]) -> Choice:
-    """Look at the examples and choose options and seeds."""
+def choose(examples: Sequence[Example], own: Iterable[Rule] = (), output_cfg: OutputCfg | None = None) -> Choice:
+    """Look at the examples and choose options, and seeds beside your own."""
     check(examples)
     distinct = sorted(set(examples), key=lambda e: (len(e.source_text), e.source_text, e.target_text))
     words = Counter(token for example in distinct for token in set(example.source))
@@ -67,17 +68,18 @@ def choose(examples: Sequence[Example]) -> Choice:
         )
     seeds = [Rule((token,), (token,)) for token in sorted(set().union(*copies))] if copying > SHARED else []
     rules = f"{len(seeds)} identity seed rule{'' if len(seeds) == 1 else 's'}"
-    reasons.append(f"{copying:.0%} of the examples have a token on both sides: {rules}")
-    more = _words(distinct, config, seeds, reasons)
-    return Choice(config, (*seeds, *more), tuple(reasons))
+    reasons.append(f"{copying:.0%} of the examples have a word on both sides: {rules}")
+    more, reason = _words(distinct, config, [*own, *seeds], output_cfg)
+    return Choice(config, (*seeds, *more), (*reasons, *reason))
 
 
 def missed_by_presets(examples: Collection[Example]) -> str | None:
     """Say what seed rules a preset, which has none, does without."""
-    copying = sum(map(bool, map(_copied, examples))) / max(1, len(examples))
+    distinct = set(examples)
+    copying = sum(map(bool, map(_copied, distinct))) / max(1, len(distinct))
     if copying <= SHARED:
         return None
-    return f"no seed rules: {copying:.0%} of the examples have a token on both sides, a rule each without --preset"
+    return f"no seed rules: {copying:.0%} of the examples have a word on both sides; auto makes rules of these"
 
 
 def _copied(example: Example) -> set[str]:
@@ -86,23 +88,26 @@ def _copied(example: Example) -> set[str]:
 
 
 def _words(
-    distinct: Sequence[Example], config: InductionConfig, seeds: Sequence[Rule], reasons: list[str]
-) -> list[Rule]:
-    """Give seed rules of aligned words if a trial shows that without them there is no foothold; say why."""
+    distinct: Sequence[Example], config: InductionConfig, seeds: Sequence[Rule], output_cfg: OutputCfg | None
+) -> tuple[list[Rule], list[str]]:
+    """Give seed rules of aligned words, with the reason, if a trial shows that without them there is no foothold."""
     some = distinct[:TRIAL]
-    without = induce(some, config, seeds=seeds)
+    tokens = {token for example in some for token in example.source}
+    known = [rule for rule in seeds if tokens.issuperset(s for s in rule.source if isinstance(s, str))]
+    without = induce(some, config, seeds=known, output_cfg=output_cfg)
     before = without.size_before
     if without.objective <= POOR * before:
-        return []
-    gained = induce(some, config, seeds=[*seeds, *word_rules(some)])
+        return [], []
+    gained = induce(some, config, seeds=[*known, *word_rules(some)], output_cfg=output_cfg)
     if gained.objective > GAIN * without.objective:
-        return []
-    more = [rule for rule in word_rules(distinct) if rule not in seeds]
-    reasons.append(
+        return [], []
+    taken = set(seeds)
+    more = [rule for rule in word_rules(distinct[:MANY]) if rule not in taken]
+    reason = (
         f"in a trial the grammar stays {without.objective / before:.0%} as large as the examples, with seed rules of "
         f"words that come up together {gained.objective / before:.0%}: {len(more)} of these"
     )
-    return more
+    return more, [reason]
 
 
 def _repeats_in_a_row(example: Example) -> bool:

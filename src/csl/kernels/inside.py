@@ -122,6 +122,24 @@ def expectations(forests, inputs, copies, context, rule, contexts):
 
 
 @njit(cache=True, nogil=True)
+def fewest_levels(forests):
+    """Give each input the number of levels of its flattest derivation, 0 if it has none."""
+    out = np.zeros(len(forests.status), np.int64)
+    levels = np.zeros(len(forests.applications) - 1, np.int64)
+    for v in range(len(levels) - 1, -1, -1):  # children come after their parents
+        for a in range(forests.applications[v], forests.applications[v + 1]):
+            most = 0
+            for child in forests.children[forests.arguments[a] : forests.arguments[a + 1]]:
+                most = max(most, levels[child])
+            if a == forests.applications[v] or most + 1 < levels[v]:
+                levels[v] = most + 1
+    for k in range(len(out)):
+        if forests.vertices[k] < forests.vertices[k + 1]:
+            out[k] = levels[forests.vertices[k]]
+    return out
+
+
+@njit(cache=True, nogil=True)
 def log_p(context, rule, contexts, rules):
     """Return log p(r | c) of some contexts and rules; −inf for what never happens."""
     out = np.empty((len(contexts), len(rules)))

@@ -48,7 +48,6 @@ MANY_EXAMPLES = 5000
 
 def choose(rules: int, examples: int) -> tuple[FitConfig, str]:
     """Choose options by the size of the data; say why."""
-    many = examples > MANY_EXAMPLES
-    config, why = PRESETS["cogs" if many else "geoquery"], f"{rules:,} rules and {examples:,} examples"
-    why += ", many" if many else ""
-    return config, f"{why}: {config.states} states, {config.steps:,} steps, learning rate {config.learning_rate}"
+    config = PRESETS["cogs" if examples > MANY_EXAMPLES else "geoquery"]
+    options = f"{config.states} states, {config.steps:,} steps, learning rate {config.learning_rate}"
+    return config, f"{rules:,} rules and {examples:,} examples: {options}"

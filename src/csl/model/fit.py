@@ -17,6 +17,7 @@ from csl.engine.threads import ONE_THREAD
 from csl.errors import InputError
 from csl.grammar import Grammar
 from csl.grammar.output_cfg import OutputCfg
+from csl.kernels.inside import fewest_levels
 from csl.model.config import FitConfig
 from csl.model.data import ForestData, build
 from csl.model.em import Em
@@ -127,7 +128,8 @@ def optimise(
                 checkpoint.save({**optimiser.state(), **best.state(), **place})
             if progress:
                 progress(Progress(number, config.steps, mean, value, config.seed))
-    model = Model(grammar, *best.theta, output_cfg, config.max_units)
+    levels = int(fewest_levels(data.forests).max())
+    model = Model(grammar, *best.theta, output_cfg, config.max_units, levels)
     log_prob = data.mean(*best.theta)
     return Fitted(model, data.left_out, log_prob, number, config.seed, (log_prob,))
 

@@ -4,7 +4,8 @@ p(z) is the product of p(r | r_p, i) over the rule applications of z (paper, Eq.
 p(r | r_p, i) = Σ_s p(r | s) p(s | r_p, i) (Eq. "rule"). The context (r_p, i) is nonterminal i of rule r_p; at the
 top of a derivation it is the root. Both factors are softmax of parameters θ.
 
-With an output CFG, parsing looks only at derivations with a typing from its start symbol: the best valid output.
+With an output CFG, parsing looks at derivations with a typing from its start symbol: the best valid output. Where there
+is none, the best of all derivations counts if its output is valid.
 """
 
 import math
@@ -19,7 +20,7 @@ import numpy.typing as npt
 from csl.data import Example
 from csl.engine.engine import Engine, Kept
 from csl.engine.threads import ONE_THREAD
-from csl.errors import LimitWarning
+from csl.errors import InputError, LimitWarning
 from csl.grammar import Grammar
 from csl.grammar.output_cfg import ROOT, OutputCfg
 from csl.kernels.budget import Budget
@@ -33,6 +34,7 @@ from csl.parsing.deriver import BATCH, CHUNK, DEFAULT, Batch, Deriver, products
 from csl.parsing.limits import Abstained, AmbiguityError, Limits, given_up
 
 FloatArray = npt.NDArray[np.float64]
+CHECKED = 256  # tokens of an output that a CFG is asked about, at most
 NUMBERS = 8  # of an inside pass that take as much memory as an item
 
 Best = tuple[float, int, Places]
@@ -85,8 +87,10 @@ class Model:
         theta_rule: FloatArray,
         output_cfg: OutputCfg | None = None,
         max_units: int = 1,
+        levels: int | None = None,
     ) -> None:
-        self.grammar, self.output_cfg, self.max_units = grammar, output_cfg, max_units
+        """Put a model together; `levels` is how many the derivations of its training pairs need, if that is known."""
+        self.grammar, self.output_cfg, self.max_units, self.levels = grammar, output_cfg, max_units, levels
         self.theta_context, self.theta_rule = theta_context, theta_rule
         self.deriver = Deriver(grammar, max_units)
         self._contexts = context_starts(grammar)
@@ -158,9 +162,18 @@ class Model:
             rest = [k for k, outcome in enumerate(outcomes) if outcome is Abstained.NOT_COVERED]
             untyped = self._untyped.outcomes([sources[k] for k in rest], engine, limits) if rest else []
             for k, outcome in zip(rest, untyped, strict=True):
-                if not isinstance(outcome, Parse) or self.output_cfg.accepts(outcome.target):
+                if not isinstance(outcome, Parse) or self._is_valid(outcome):
                     outcomes[k] = outcome
         return outcomes
+
+    def _is_valid(self, parse: Parse) -> bool:
+        """Tell whether the output CFG accepts an output that is not too long for a look."""
+        try:
+            return (
+                len(parse.target) <= CHECKED and self.output_cfg is not None and self.output_cfg.accepts(parse.target)
+            )
+        except InputError:  # too ambiguous
+            return False
 
     def _outcome(self, score: float, status: int, used: Places) -> Parse | Abstained:
         if status != COVERED or math.isinf(score):
@@ -202,8 +215,8 @@ class Model:
         if outcome is Abstained.NOT_COVERED and self.output_cfg is not None:  # see `outcomes`
             outcome = self._untyped.best_outcome(source, k, limits)
             if not isinstance(outcome, Abstained):
-                accepts = self.output_cfg.accepts
-                outcome = [parse for parse in outcome if accepts(parse.target)] or Abstained.NOT_COVERED
+                valid = [parse for parse in outcome if self._is_valid(parse)]
+                outcome = valid if valid and valid[0] is outcome[0] else Abstained.NOT_COVERED
         return outcome
 
     def _best_of(self, forests: Forests, k: int, budget: Budget) -> list[Parse] | Abstained:

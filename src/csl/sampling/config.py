@@ -36,7 +36,9 @@ class SampleConfig(BaseModel):
     balance: Annotated[
         float, Field(ge=1, le=1000, description="draws for a pair that is kept: those with rare rules come first")
     ] = 1.0
-    max_depth: Annotated[int, Field(ge=1, le=200, description="levels of a derivation, at most")] = 20
+    max_depth: Annotated[
+        int, Field(ge=0, le=200, description="levels of a derivation, at most; 0: as many as the training pairs need")
+    ] = 20
     min_depth: Annotated[
         int, Field(ge=1, description="levels of a derivation, at least; uniform and coverage: 1 or 2")
     ] = 2
@@ -45,9 +47,18 @@ class SampleConfig(BaseModel):
     new: Annotated[bool, Field(description="drop pairs that are in the training set")] = False
     seed: Annotated[int, Field(ge=0, lt=2**63, description="of the draws")] = 0
 
+    def check(self) -> None:
+        """Refuse options that exclude each other."""
+        if 0 < self.max_depth < self.min_depth:
+            raise InputError(f"min_depth {self.min_depth} is more than max_depth {self.max_depth}")
+        if self.temperature != 1 and self.strategy != "tempered":
+            raise InputError(f"a temperature is for strategy tempered, not {self.strategy}")
+        if self.min_depth > 2 and self.strategy in ("uniform", "coverage"):
+            raise InputError(f"strategy {self.strategy} takes a min_depth of 1 or 2, not {self.min_depth}")
+
 
 PRESETS = {
-    "auto": SampleConfig(strategy="tempered", temperature=2.0),
+    "auto": SampleConfig(strategy="tempered", temperature=2.0, depths="even", max_depth=0),
     "scan": SampleConfig(max_depth=5),
     "cogs": SampleConfig(depths="even"),
     "geoquery": SampleConfig(depths="even", max_depth=12),
@@ -63,8 +74,7 @@ def preset(name: str) -> SampleConfig:
 
 
 def preset_with(name: str, values: Mapping[str, object]) -> SampleConfig:
-    """Return a preset with some values changed; another strategy does not take over the preset's temperature."""
+    """Return a preset with some values changed; for another strategy than that of `auto`, the defaults are changed."""
     config = preset(name)
-    if values.get("strategy", config.strategy) != "tempered":
-        values = {"temperature": 1.0, **values}
-    return changed(config, values)
+    other = name == "auto" and values.get("strategy", config.strategy) != config.strategy
+    return changed(SampleConfig() if other else config, values)

@@ -21,7 +21,7 @@ from csl.engine.engine import Engine, Kept
 from csl.engine.threads import ONE_THREAD
 from csl.errors import InputError
 from csl.grammar import Grammar, Rule
-from csl.grammar.output_cfg import ROOT, OutputCfg
+from csl.grammar.output_cfg import OutputCfg
 from csl.grammar.store import EncodedRules
 from csl.kernels.sample import (
     EXACT,
@@ -40,7 +40,7 @@ from csl.parsing.derivation import Derivation
 from csl.parsing.deriver import Deriver
 from csl.sampling.automaton import build_automaton
 from csl.sampling.config import SampleConfig
-from csl.sampling.tables import build_local, build_tables
+from csl.sampling.tables import build_local, build_tables, ends
 
 CHUNK = 4096  # draws made together
 PATIENCE = 25  # chunks after which is looked at how many new pairs they brought
@@ -75,12 +75,13 @@ class Sampler:
         train: Sequence[Example] = (),
     ) -> None:
         """Build the tables. Strategies `model` and `tempered` need a model; `train` is what counts as known."""
-        if config.min_depth > config.max_depth:
-            raise InputError(f"min_depth {config.min_depth} is more than max_depth {config.max_depth}")
-        if config.temperature != 1 and config.strategy != "tempered":
-            raise InputError(f"a temperature is for strategy tempered, not {config.strategy}")
-        if config.min_depth > 2 and config.strategy in ("uniform", "coverage"):
-            raise InputError(f"strategy {config.strategy} takes a min_depth of 1 or 2, not {config.min_depth}")
+        config.check()
+        if not config.max_depth:
+            if model is None or model.levels is None:
+                raise InputError(
+                    "max_depth = 0 needs a model that knows its training pairs: csl fit --no-resume, or set one"
+                )
+            config = config.model_copy(update={"max_depth": max(config.min_depth, model.levels)})
         self.rules: tuple[Rule, ...] = tuple(grammar)
         self.config = config
         first = {example: k for k, example in reversed(list(enumerate(train, start=1)))}
@@ -134,8 +135,8 @@ class Sampler:
         least, most = self.config.min_depth, self.config.max_depth
         if least > 1 and not any(rule.arity for rule in self.rules):
             return InputError("no rule of the grammar has nonterminals, so that there is nothing to recombine")
-        if output_cfg and not any(t.category == ROOT.name for r in self.rules for t in output_cfg.typings(r.target)):
-            return InputError("no rule makes a whole output that the CFG accepts; look at the productions of ROOT")
+        if output_cfg and not ends(build_local(Grammar(self.rules), output_cfg)):
+            return InputError("no rules have types that fit together to a whole output: see docs/output-cfg.md")
         return InputError(f"no valid derivation has between {least} and {most} levels; change the depths")
 
     def stream(self, count: int, engine: Engine = ONE_THREAD) -> Iterator[Sample]:

@@ -10,6 +10,7 @@ from csl.model.model import FloatArray, context_starts
 from csl.sampling.automaton import Automaton
 
 NUMBERS = 2**29  # in tables, at most: 4 GB
+NEVER = 1 << 40  # more levels than any depth
 
 
 def build_tables(automaton: Automaton, context: FloatArray, rules: FloatArray, depth: int) -> Tables:
@@ -71,8 +72,7 @@ def build_local(grammar: Grammar, output_cfg: OutputCfg | None) -> Local:
             for r, rule in enumerate(grammar)
             for t in output_cfg.typings(rule.target)
         )
-    never = 1 << 40  # more levels than any depth
-    quickest, levels = [never] * len(number), [never] * len(rows)
+    quickest, levels = [NEVER] * len(number), [NEVER] * len(rows)
     changed = True
     while changed:
         changed = False
@@ -97,3 +97,9 @@ def build_local(grammar: Grammar, output_cfg: OutputCfg | None) -> Local:
         np.array([rule.arity for rule in grammar], np.int64),
         number[ROOT.name],
     )
+
+
+def ends(local: Local) -> bool:
+    """Tell whether any derivation of a whole output comes to an end."""
+    first, last = (local.rows[local.categories[local.root + k]] for k in (0, 1))
+    return bool((local.levels[first:last] < NEVER).any())

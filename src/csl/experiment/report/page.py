@@ -56,7 +56,7 @@ REMEDIES = {  # the command that adds what a run has not
 REASONS = {
     "unknown tokens": "A token is in no rule.",
     "no rule": "All tokens are known, but no rules derive the whole input.",
-    "no valid output": "Rules derive the input, but every output breaks the output grammar.",
+    "no valid output": "Rules derive the input, but to no output that the output grammar accepts.",
 }
 
 
