@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Iterable
+from functools import partial
 from importlib.util import find_spec
 
 from csl.augmentation.mixture import Augmented, Mixture, check_held_out, warn
@@ -117,10 +118,9 @@ def augment(
         said.append(f"nothing to sample, there are only the original pairs: {error}")
     else:
         synthetic = [sample.example for sample in sampler.stream(number, engine)]
-    held_out = check_held_out(
-        examples, inducing, fitting, seeds=own, auto=config == "auto", output_cfg=output_cfg, engine=engine
-    )
-    said += warn(grammar, held_out, number, len(synthetic))
+    check = partial(check_held_out, examples, inducing, fitting, seeds=own, auto=config == "auto", engine=engine)
+    without_cfg = check() if output_cfg else None
+    said += warn(grammar, check(output_cfg=output_cfg), number, len(synthetic), without_cfg)
     return Augmented(examples, synthetic, grammar, model, tuple(said))
 
 

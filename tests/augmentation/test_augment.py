@@ -13,7 +13,7 @@ from csl.augmentation.mixture import Mixture, check_held_out, warn
 from csl.data import Example
 from csl.data.score import Score
 from csl.errors import CslError
-from csl.grammar import Grammar
+from csl.grammar import Grammar, OutputCfg
 from csl.grammar.notation import parse_rule
 from csl.induction.auto import choose
 from csl.induction.config import PRESETS
@@ -92,3 +92,19 @@ def test_a_strong_grammar_gets_no_warning() -> None:
     grammar = Grammar(parse_rule(f"NT_1 {w} ### {w} NT_1") for w in "abcde")
     assert warn(grammar, Score(10, 9, 9), 5, 5) == []
     assert len(warn(Grammar(list(grammar)[:4]), Score(10, 1, 1), 5, 4)) == 3
+
+
+def test_a_cfg_that_costs_right_outputs_gets_a_warning() -> None:
+    grammar = Grammar(parse_rule(f"NT_1 {w} ### {w} NT_1") for w in "abcde")
+    assert warn(grammar, Score(40, 37, 37), 5, 5, without_cfg=Score(40, 40, 39)) == []
+    [line] = warn(grammar, Score(40, 37, 37), 5, 5, without_cfg=Score(40, 40, 40))
+    assert line.startswith("held-out inputs right: 37 of 40, without the output CFG 40; ")
+
+
+def test_a_flat_cfg_is_told() -> None:
+    words = "abcdefgh"
+    examples = [Example.of(f"say {x} {y}", f"SAY ( {x} , {y} )") for x in words for y in words]
+    flat = OutputCfg.parse(f"ROOT => {e.target_text}" for e in examples)
+    assert any("without the output CFG 7" in line for line in csl.augment(examples, 10, output_cfg=flat).warnings)
+    typed = ["ROOT => SAY ( ##W , ##W )", *(f"W => {word}" for word in words)]
+    assert not [w for w in csl.augment(examples, 10, output_cfg=OutputCfg.parse(typed)).warnings if "CFG" in w]

@@ -28,6 +28,7 @@ from csl.model.model import Model
 HELD_OUT = 10  # every tenth example is held out for the check
 FEW_OPEN_RULES = 5
 LOW_COVERAGE = 0.2
+CFG_COST = 0.05  # of the held-out inputs, that an output CFG may cost
 
 
 @dataclass(frozen=True)
@@ -104,7 +105,7 @@ def check_held_out(
     return evaluate(fit(grammar, train, quick, output_cfg=output_cfg, engine=engine).model, test, engine).score
 
 
-def warn(grammar: Grammar, held_out: Score, asked: int, drawn: int) -> list[str]:
+def warn(grammar: Grammar, held_out: Score, asked: int, drawn: int, without_cfg: Score | None = None) -> list[str]:
     """Say what speaks against augmenting with this grammar."""
     open_rules = sum(rule.arity > 0 for rule in grammar)
     warnings = []
@@ -114,6 +115,11 @@ def warn(grammar: Grammar, held_out: Score, asked: int, drawn: int) -> list[str]
         warnings.append(
             f"held-out inputs covered: only {held_out.covered:,} of {held_out.examples:,}; samples will be narrow, "
             "seed rules (--seeds) may help"
+        )
+    if without_cfg and without_cfg.right > held_out.right + CFG_COST * held_out.examples:
+        warnings.append(
+            f"held-out inputs right: {held_out.right:,} of {held_out.examples:,}, without the output CFG "
+            f"{without_cfg.right:,}; its categories are too coarse for the rules: see docs/output-cfg.md"
         )
     if drawn < asked:
         warnings.append(f"samples: only {drawn:,} of {asked:,}; nothing else of the kind asked for came up")

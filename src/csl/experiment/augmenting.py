@@ -8,6 +8,7 @@ import hashlib
 import importlib.util
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -116,10 +117,10 @@ def _augment(
     say(f"grammar: {len(grammar):,} rules, {open_rules:,} with nonterminals, derive {derivable:.1%} of the examples")
 
     progress("learning from nine tenths of the examples, to check on the rest …")
-    auto = plan.preset == "auto"
-    held_out = check_held_out(
-        examples, plan.induction, fit_options, seeds=seeds, auto=auto, output_cfg=output_cfg, engine=engine
+    check = partial(
+        check_held_out, examples, plan.induction, fit_options, seeds=seeds, auto=plan.preset == "auto", engine=engine
     )
+    held_out, without_cfg = check(output_cfg=output_cfg), check() if output_cfg else None
     say(
         f"check: learnt from the others, {held_out.covered:,} of {held_out.examples:,} held-out inputs are covered and "
         f"{held_out.precision:.1%} of those right"
@@ -135,7 +136,7 @@ def _augment(
     mixture = Mixture(examples, synthetic)
     columns = ("weight", "origin") if plan.weights else ()
     lines = write_examples(folder / "augmented.tsv", mixture.weighted() if plan.weights else mixture, columns=columns)
-    warnings = warn(grammar, held_out, plan.number, drawn) + problem
+    warnings = warn(grammar, held_out, plan.number, drawn, without_cfg) + problem
     write_json(
         folder / CARD,
         {
