@@ -83,7 +83,17 @@ def test_auto_says_what_it_chose_and_why(train: Path, tmp_path: Path) -> None:
     reasons = [line for line in result.output.splitlines() if line.startswith("auto: ")]
     assert any("preset scan" in line for line in reasons)
     assert any("identity seed rules" in line for line in reasons)
-    assert not [line for line in induce(train, "--out", tmp_path / "2", "--preset", "cogs").output if "auto" in line]
+    preset = induce(train, "--out", tmp_path / "2", "--preset", "cogs").output.splitlines()
+    assert not [line for line in preset if line.startswith(("auto: ", "no seed rules: "))]
+
+
+def test_a_preset_says_which_seeds_it_misses(tmp_path: Path) -> None:
+    (tmp_path / "train.tsv").write_text("call ann\tcall ( ann )\ncall bob\tcall ( bob )\n", "utf-8")
+    said = induce(tmp_path / "train.tsv", "--out", tmp_path / "run", "--preset", "cogs").output
+    assert "no seed rules: 100% of the examples have a word on both sides" in said
+    (tmp_path / "seeds.txt").write_text("ann ### ann\n", "utf-8")
+    options = ("--preset", "cogs", "--seeds", tmp_path / "seeds.txt")
+    assert "no seed rules" not in induce(tmp_path / "train.tsv", "--out", tmp_path / "2", *options).output
 
 
 def test_outside_a_terminal_each_step_is_a_plain_line(small: Path, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import pytest
 from csl.data import Example
 from csl.errors import InputError
 from csl.experiment.augmenting import Plan, augment_into
+from csl.grammar.output_cfg import OutputCfg
 from csl.induction.config import PRESETS
 from csl.model import config as fitting
 from csl.sampling import config as sampling
@@ -42,3 +43,11 @@ def test_a_damaged_card_is_refused(tmp_path: Path) -> None:
     (tmp_path / "augmented.card.json").write_text("{", "utf-8")
     with pytest.raises(InputError, match=r"augmented\.card\.json: not a data card; remove it"):
         augment_into(tmp_path, EXAMPLES, PLAN)
+
+
+def test_outputs_that_the_cfg_does_not_accept_are_told(tmp_path: Path) -> None:
+    said: list[str] = []
+    cfg = OutputCfg.parse(["ROOT => ##X", "ROOT => ##X ##X", "X => A"])
+    augment_into(tmp_path, EXAMPLES, PLAN, output_cfg=cfg, say=said.append)
+    assert "the output CFG does not accept 3 of the 4 distinct outputs" in said
+    assert not [line for line in said if "holds" in line or "going on" in line]

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from csl.cli.console import LiveLine, new_console
+from csl.cli.console import LOOKING, LiveLine, new_console
 from csl.cli.engine import AddressOption, EngineOption, ThreadsOption, engine_of
 
 SHOWN = 10  # new pairs shown at the end
@@ -48,6 +48,7 @@ def augment(
     from csl.data.options import parse_setting
     from csl.errors import InputError
     from csl.experiment.augmenting import FILES, Plan, augment_into
+    from csl.grammar import Rule
     from csl.grammar.notation import read_rules
     from csl.grammar.output_cfg import OutputCfg
     from csl.induction import auto
@@ -71,9 +72,11 @@ def augment(
     cfg = OutputCfg.read(output_cfg) if output_cfg else None
     examples = list(read_examples(train, source_field=input_field, target_field=output_field))
     console.print(f"{train}: {tally(examples)}")
-    choice = auto.choose(examples, rules, cfg) if preset == "auto" else None
-    if choice:
-        inducing = choice.config
+    chosen: list[Rule] = []
+    if preset == "auto":
+        with LiveLine(console, LOOKING, "stopped; nothing was written"):
+            choice = auto.choose(examples, rules, cfg)
+        inducing, chosen = choice.config, list(choice.seeds)
         for reason in choice.reasons:
             console.print(f"auto: {reason}", style="dim")
     elif not rules and (missed := auto.missed_by_presets(examples)):
@@ -82,9 +85,8 @@ def augment(
     stopped = "stopped; the same command goes on with what is done"
     with LiveLine(console, "working …", stopped) as live, engine_of(threads, engine, address) as opened:
         warnings = augment_into(
-            out, examples, plan, seeds=rules, chosen=choice.seeds if choice else (), output_cfg=cfg, engine=opened,
-            resume=resume, about={"train": str(train), "examples": len(examples)}, say=console.print,
-            progress=live.update,
+            out, examples, plan, seeds=rules, chosen=chosen, output_cfg=cfg, engine=opened, resume=resume,
+            about={"train": str(train), "examples": len(examples)}, say=console.print, progress=live.update,
         )  # fmt: skip
     known, shown = set(examples), 0
     for example in read_examples(out / "samples.tsv") if (out / "samples.tsv").stat().st_size else ():

@@ -11,6 +11,7 @@ from rich.live import Live
 from rich.spinner import Spinner
 from rich.text import Text
 
+LOOKING = "looking at the examples (the first run compiles for a while) …"
 RETURNING = ("namedtuple_", "numba.core.serialize")  # modules in which numba makes a value that a kernel returns
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from csl.cli.console import LiveLine, new_console
+from csl.cli.console import LOOKING, LiveLine, new_console
 from csl.cli.engine import AddressOption, EngineOption, ThreadsOption, engine_of
 
 if TYPE_CHECKING:
@@ -58,7 +58,8 @@ def induce(
     console.print(f"{train}: {tally(examples)}")
     about: dict[str, object] = {"train": str(train), "examples": len(examples)}
     if preset == "auto":
-        choice = choose(examples, rules, cfg)
+        with LiveLine(console, LOOKING, "stopped; nothing was written"):
+            choice = choose(examples, rules, cfg)
         options, rules = changed(choice.config, given), [*rules, *choice.seeds]
         about["reasons"] = choice.reasons
         for reason in choice.reasons:

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from csl.data.options import changed
 from csl.errors import InputError, nearest
 
+DEEPEST = 200  # levels of a derivation that can be asked for
 Strategy = Literal["model", "tempered", "uniform", "coverage"]
 
 
@@ -37,7 +38,8 @@ class SampleConfig(BaseModel):
         float, Field(ge=1, le=1000, description="draws for a pair that is kept: those with rare rules come first")
     ] = 1.0
     max_depth: Annotated[
-        int, Field(ge=0, le=200, description="levels of a derivation, at most; 0: as many as the training pairs need")
+        int,
+        Field(ge=0, le=DEEPEST, description="levels of a derivation, at most; 0: as many as training needs"),
     ] = 20
     min_depth: Annotated[
         int, Field(ge=1, description="levels of a derivation, at least; uniform and coverage: 1 or 2")

@@ -39,7 +39,7 @@ from csl.model.model import FloatArray, Model, context_starts, softmax
 from csl.parsing.derivation import Derivation
 from csl.parsing.deriver import Deriver
 from csl.sampling.automaton import build_automaton
-from csl.sampling.config import SampleConfig
+from csl.sampling.config import DEEPEST, SampleConfig
 from csl.sampling.tables import build_local, build_tables, ends
 
 CHUNK = 4096  # draws made together
@@ -81,7 +81,7 @@ class Sampler:
                 raise InputError(
                     "max_depth = 0 needs a model that knows its training pairs: csl fit --no-resume, or set one"
                 )
-            config = config.model_copy(update={"max_depth": max(config.min_depth, model.levels)})
+            config = config.model_copy(update={"max_depth": min(DEEPEST, max(config.min_depth, model.levels))})
         self.rules: tuple[Rule, ...] = tuple(grammar)
         self.config = config
         first = {example: k for k, example in reversed(list(enumerate(train, start=1)))}
