@@ -16,7 +16,7 @@ from functools import cache
 from itertools import islice
 
 import csl
-from csl.data import Example
+from csl.examples import Example
 from csl.grammar import Rule
 from csl.parsing.derivation import Derivation
 from csl.sampling.config import PRESETS, SampleConfig

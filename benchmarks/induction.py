@@ -18,12 +18,12 @@ import sys
 import time
 from pathlib import Path
 
-from csl.data import Example
 from csl.datasets.lispress_cfg import output_cfg
 from csl.datasets.registry import data_set
 from csl.datasets.smcalflow import HALLUCINATIONS, copy_seeds
 from csl.datasets.task import Task
 from csl.engine.threads import Threads
+from csl.examples import Example
 from csl.induction.config import PRESETS
 from csl.induction.induce import induce
 from csl.parsing.deriver import Deriver

@@ -19,10 +19,10 @@ import time
 from pathlib import Path
 from statistics import mean
 
-from csl.data import Example
 from csl.datasets.registry import data_set
 from csl.datasets.task import Task
 from csl.engine.threads import Threads
+from csl.examples import Example
 from csl.grammar import Grammar
 from csl.induction.config import PRESETS as INDUCTION
 from csl.induction.induce import induce

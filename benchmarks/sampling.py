@@ -23,10 +23,10 @@ from pathlib import Path
 
 import numpy as np
 
-from csl.data import Example, write_examples
 from csl.datasets.registry import data_set
 from csl.datasets.scan import interpret
 from csl.datasets.task import Task
+from csl.examples import Example, write_examples
 from csl.grammar.output_cfg import OutputCfg
 from csl.induction.config import PRESETS as INDUCTION
 from csl.induction.induce import induce

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from accelerate import Accelerator
 
-from csl.data import Example, read_examples
 from csl.datasets.registry import data_set
+from csl.examples import Example, read_examples
 from csl.seq2seq.batches import Batches
 from csl.seq2seq.codec import new_codec
 from csl.seq2seq.config import TrainConfig

@@ -19,9 +19,9 @@ from pathlib import Path
 
 import numpy as np
 
-from csl.data import Example
 from csl.datasets.registry import data_set
 from csl.datasets.task import Task
+from csl.examples import Example
 from csl.grammar import parse_grammar
 from csl.induction.config import PRESETS as INDUCTION
 from csl.induction.induce import induce

@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 
 import csl
-from csl.data import Example, write_examples
-from csl.data.files import write_json, write_text
+from csl.arrays import load_arrays
 from csl.errors import InputError
-from csl.experiment.arrays import load_arrays
-from csl.experiment.fitting import fit_into
-from csl.experiment.report.page import write_report
-from csl.experiment.run import induce_into
+from csl.examples import Example, write_examples
+from csl.files import write_json, write_text
 from csl.induction.config import InductionConfig
 from csl.model.config import FitConfig
+from csl.report.page import write_report
+from csl.runs.fitting import fit_into
+from csl.runs.run import induce_into
 
 ROOT = Path(csl.__file__).parent
 SOURCES = sorted(ROOT.rglob("*.py"))

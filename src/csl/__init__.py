@@ -27,7 +27,7 @@ __all__ = [
 if TYPE_CHECKING:
     from csl.api import augment, fit, geca, induce
     from csl.baselines.geca import GecaConfig
-    from csl.data import Example, read_examples
+    from csl.examples import Example, read_examples
     from csl.grammar import Grammar, Rule, read_grammar
     from csl.grammar.output_cfg import OutputCfg
     from csl.induction.config import InductionConfig
@@ -44,8 +44,8 @@ _HOME = {
     "geca": "csl.api",
     "induce": "csl.api",
     "GecaConfig": "csl.baselines.geca",
-    "Example": "csl.data",
-    "read_examples": "csl.data",
+    "Example": "csl.examples",
+    "read_examples": "csl.examples",
     "Grammar": "csl.grammar",
     "Rule": "csl.grammar",
     "read_grammar": "csl.grammar",

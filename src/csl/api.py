@@ -5,11 +5,10 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from importlib.util import find_spec
 
-from csl.augmentation.mixture import Augmented, Mixture, check_held_out, warn
 from csl.baselines.geca import Geca, GecaConfig
-from csl.data import Example
 from csl.engine.threads import Threads
 from csl.errors import InputError
+from csl.examples import Example
 from csl.grammar import Grammar, Rule
 from csl.grammar.output_cfg import OutputCfg
 from csl.induction.auto import choose
@@ -22,6 +21,7 @@ from csl.model.config import preset as fit_preset
 from csl.model.fit import Progress
 from csl.model.fit import fit as _fit
 from csl.model.model import Model
+from csl.runs.mixture import Augmented, Mixture, check_held_out, warn
 from csl.sampling.config import SampleConfig
 from csl.sampling.config import preset as sample_preset
 from csl.sampling.sampler import Sampler

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 import csl
 from csl.baselines import geca
 from csl.baselines.geca import Geca, GecaConfig
-from csl.data import Example
 from csl.datasets import scan
 from csl.errors import InputError
+from csl.examples import Example
 from csl.parsing.deriver import Deriver
 
 Sequence = tuple[str, ...]

@@ -9,9 +9,9 @@ import pytest
 
 from csl.baselines.nqg.config import PRESETS, NqgInductionConfig
 from csl.baselines.nqg.induction import Addition, Search, induce
-from csl.data import Example
 from csl.datasets.registry import data_set
 from csl.errors import InputError
+from csl.examples import Example
 from csl.grammar import Rule, parse_rule
 from csl.grammar.store import RuleStore
 from csl.grammar.vocabulary import Vocabulary

@@ -15,12 +15,12 @@ from csl.baselines.nqg.encoder import Encoder
 from csl.baselines.nqg.fit import CHECK, LogMarginal, PairData, fit
 from csl.baselines.nqg.model import NqgModel
 from csl.cli import app
-from csl.data import Example, write_examples
 from csl.errors import InputError
-from csl.experiment.nqg import fit_into, load_model, save_model
+from csl.examples import Example, write_examples
 from csl.grammar import Grammar, Nt, Rule, parse_grammar, write_grammar
 from csl.grammar.output_cfg import OutputCfg
 from csl.parsing.derivation import Derivation
+from csl.runs.nqg import fit_into, load_model, save_model
 
 from ..parsing.twins import Twin, grammars, output_cfgs, typing_count
 from .tiny_encoders import bert, t5

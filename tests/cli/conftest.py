@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from csl.cli import app
-from csl.data import Example, write_examples
+from csl.examples import Example, write_examples
 
 TRAIN = {
     "walk": "WALK", "run": "RUN", "jump": "JUMP", "look": "LOOK", "walk left": "LEFT ( WALK )",

@@ -10,9 +10,9 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from csl.cli import app
-from csl.data import Example, read_examples, write_examples
 from csl.datasets import scan
 from csl.errors import InputError
+from csl.examples import Example, read_examples, write_examples
 
 WEAK = {"a b": "Q", "c d": "R", "e f g": "S", "h i": "T", "k": "U"}
 

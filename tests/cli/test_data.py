@@ -8,8 +8,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from csl.cli import app
-from csl.data import Example, read_examples, write_examples
 from csl.errors import CslError
+from csl.examples import Example, read_examples, write_examples
 
 
 def csl_data(*arguments: object) -> Result:

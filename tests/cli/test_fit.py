@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner, Result
 
+from csl.arrays import load_arrays
 from csl.cli import app
-from csl.data import Example, write_examples
 from csl.errors import InputError
-from csl.experiment.arrays import load_arrays
+from csl.examples import Example, write_examples
 
 PAIRS = {
     "walk": "WALK", "run": "RUN", "jump": "JUMP", "walk twice": "WALK WALK", "run twice": "RUN RUN",

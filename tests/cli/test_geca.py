@@ -8,8 +8,8 @@ from typer.testing import CliRunner, Result
 
 import csl
 from csl.cli import app
-from csl.data import Example, read_examples, write_examples
 from csl.errors import InputError
+from csl.examples import Example, read_examples, write_examples
 
 PAIRS = {
     "jump": "JUMP", "walk": "WALK", "run": "RUN", "walk left": "LEFT WALK", "walk right": "RIGHT WALK",

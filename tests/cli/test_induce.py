@@ -12,9 +12,9 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from csl.cli import app
-from csl.data import Example, write_examples
 from csl.datasets import scan
 from csl.errors import InputError
+from csl.examples import Example, write_examples
 from csl.grammar import read_grammar
 
 

@@ -11,8 +11,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from csl.cli import app
-from csl.data import read_examples
 from csl.errors import InputError
+from csl.examples import read_examples
 
 
 def predict(*arguments: object) -> Result:

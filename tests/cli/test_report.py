@@ -6,8 +6,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from csl.cli import app
-from csl.data import Example, write_examples
 from csl.errors import InputError
+from csl.examples import Example, write_examples
 
 PAIRS = {"walk": "WALK", "run": "RUN", "jump": "JUMP", "walk and run": "WALK RUN", "run and walk": "RUN WALK"}
 TEST = {"jump and walk": "JUMP WALK", "hop": "HOP"}

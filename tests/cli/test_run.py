@@ -10,7 +10,7 @@ from typer.testing import CliRunner, Result
 
 from csl.cli import app
 from csl.errors import InputError
-from csl.experiment.recipe import recipe_names
+from csl.runs.recipe import recipe_names
 
 from ..experiment.tiny import TRAIN, recipe_of, write_parts
 
@@ -18,7 +18,7 @@ TEST = {"jump twice": "JUMP JUMP", "jump and hop": "JUMP HOP"}
 KILLED_IN_FIT = """
 import os, signal
 from csl.cli import main
-from csl.experiment.checkpoint import Checkpoint
+from csl.runs.checkpoint import Checkpoint
 log = Checkpoint.log
 def log_and_die(self, line):
     log(self, line)

@@ -11,8 +11,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from csl.cli import app
-from csl.data import Example, read_examples, write_examples
 from csl.errors import InputError
+from csl.examples import Example, read_examples, write_examples
 from csl.grammar import read_grammar
 from csl.parsing.derivation import Derivation
 from csl.parsing.deriver import Deriver

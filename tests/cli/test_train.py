@@ -13,8 +13,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from csl.cli import app
-from csl.data import Example, write_examples
 from csl.errors import InputError
+from csl.examples import Example, write_examples
 from csl.seq2seq.config import TrainConfig
 
 PAGE = Path(__file__).parents[2] / "docs" / "seq2seq.md"

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from csl.data import Example
 from csl.datasets import cogs
 from csl.datasets.task import Task
 from csl.errors import InputError
+from csl.examples import Example
 from csl.grammar import parse_rule
 
 FUNCTION_WORDS = {"a", "A", "the", "The", "was", "by", "to", "that", "."}

@@ -3,8 +3,6 @@ from pathlib import Path
 
 import pytest
 
-from csl.data import Example
-from csl.data.files import read_lines
 from csl.datasets import geoquery
 from csl.datasets.funql import (
     Term,
@@ -17,6 +15,8 @@ from csl.datasets.funql import (
     tokens_of,
 )
 from csl.errors import InputError
+from csl.examples import Example
+from csl.files import read_lines
 from csl.grammar import parse_rule
 from csl.grammar.output_cfg import OutputCfg, Typing
 

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from csl import __version__
-from csl.data import Example, read_examples
-from csl.data.files import read_json
 from csl.datasets.registry import DATA_SETS, data_set, write_task
 from csl.datasets.task import Task
 from csl.errors import InputError
+from csl.examples import Example, read_examples
+from csl.files import read_json
 from csl.grammar import Rule
 from csl.grammar.notation import read_grammar
 from csl.grammar.output_cfg import OutputCfg

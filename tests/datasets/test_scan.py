@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from csl.data import Example
 from csl.datasets import scan
 from csl.errors import InputError
+from csl.examples import Example
 
 
 def published(path: Path) -> Counter[Example]:

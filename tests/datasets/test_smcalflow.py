@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from csl.data import Example
 from csl.datasets import smcalflow
 from csl.datasets.lispress import (
     WHOLE,
@@ -23,6 +22,7 @@ from csl.datasets.lispress import (
 from csl.datasets.lispress_cfg import output_cfg
 from csl.datasets.task import Task
 from csl.errors import InputError
+from csl.examples import Example
 from csl.grammar import parse_rule
 from csl.grammar.output_cfg import Typing
 

@@ -19,13 +19,13 @@ pytest.importorskip("ray", reason="ray is not installed: pip install 'compositio
 from ray.cluster_utils import Cluster
 
 from csl.cli import app
-from csl.data import Example, write_examples
 from csl.datasets.scan import commands, interpret
 from csl.engine import engine as engines
 from csl.engine.engine import Engine, Growing, Kept
 from csl.engine.ray import Ray
 from csl.engine.threads import ONE_THREAD
 from csl.errors import CslError, InputError
+from csl.examples import Example, write_examples
 from csl.induction.config import PRESETS
 from csl.induction.induce import induce
 from csl.model.config import FitConfig

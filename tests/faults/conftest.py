@@ -14,12 +14,12 @@ import pytest
 
 from csl.datasets import scan
 from csl.errors import CslError
-from csl.experiment.fitting import fit_into
-from csl.experiment.run import induce_into
 from csl.induction.config import PRESETS
 from csl.induction.induce import Step
 from csl.model import fit
 from csl.model.config import FitConfig
+from csl.runs.fitting import fit_into
+from csl.runs.run import induce_into
 
 Work = Callable[[], object]
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from csl.arrays import DamagedError, load_arrays
 from csl.errors import InputError
-from csl.experiment.arrays import DamagedError, load_arrays
-from csl.experiment.fitting import load_model
+from csl.runs.fitting import load_model
 
 Files = dict[str, bytes]
 Learn = Callable[..., None]

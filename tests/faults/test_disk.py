@@ -13,9 +13,9 @@ import pytest
 from typer.testing import CliRunner
 
 from csl.cli import app
-from csl.data.files import atomic_writer, make_folder, read_lines, write_text
-from csl.data.lock import alone
 from csl.errors import CslError, InputError
+from csl.files import atomic_writer, make_folder, read_lines, write_text
+from csl.lock import alone
 
 Start, Files = Callable[[Callable[[], object]], Any], dict[str, bytes]
 ROOM = "No space left on device; make room, then give the same command again"

@@ -14,13 +14,13 @@ from typing import Any
 
 import pytest
 
-from csl.data import Example
-from csl.data.lock import alone
-from csl.experiment.fitting import fit_into, load_model
-from csl.experiment.run import induce_into
-from csl.experiment.sampling import write_samples
+from csl.examples import Example
 from csl.induction.config import InductionConfig
+from csl.lock import alone
 from csl.model.config import FitConfig
+from csl.runs.fitting import fit_into, load_model
+from csl.runs.run import induce_into
+from csl.runs.sampling import write_samples
 from csl.sampling.config import SampleConfig
 from csl.sampling.sampler import Sampler
 

@@ -14,10 +14,10 @@ import pytest
 from typer.testing import CliRunner
 
 from csl.cli import app
-from csl.data.lock import LOCK, alone
 from csl.errors import CslError
-from csl.experiment.pipeline import Pipeline, wanted_stages
-from csl.experiment.recipe import read_recipe
+from csl.lock import LOCK, alone
+from csl.runs.pipeline import Pipeline, wanted_stages
+from csl.runs.recipe import read_recipe
 
 Start = Callable[[Callable[[], object]], Any]
 PAIRS = "a\tA\nb\tB\na and b\tA B\nb and a\tB A\n"

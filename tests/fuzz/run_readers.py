@@ -10,22 +10,22 @@ from typing import Any
 
 import numpy as np
 
-from csl.data import Example, write_examples
-from csl.experiment.cache import Cache
-from csl.experiment.fitting import fit_into, load_model, read_run, training_file
-from csl.experiment.pipeline import Pipeline, wanted_stages
-from csl.experiment.recipe import read_recipe
-from csl.experiment.records import read_runs
-from csl.experiment.report.collect import collect
-from csl.experiment.report.page import render
-from csl.experiment.run import induce_into
-from csl.experiment.runs import read_record
-from csl.experiment.sampling import source_licence
-from csl.experiment.sweep import table as sweep_table
-from csl.experiment.tables import TABLES as PAPER_TABLES
+from csl.examples import Example, write_examples
+from csl.experiments.paper_tables import TABLES as PAPER_TABLES
+from csl.experiments.records import read_runs
+from csl.experiments.sweep import table as sweep_table
 from csl.grammar.output_cfg import OutputCfg
 from csl.induction.config import InductionConfig
 from csl.model.config import FitConfig
+from csl.report.collect import collect
+from csl.report.page import render
+from csl.runs.cache import Cache
+from csl.runs.fitting import fit_into, load_model, read_run, training_file
+from csl.runs.pipeline import Pipeline, wanted_stages
+from csl.runs.recipe import read_recipe
+from csl.runs.run import induce_into
+from csl.runs.runs import read_record
+from csl.runs.sampling import source_licence
 
 from .reader import Files, Reader, content_of
 from .text_readers import RECIPE

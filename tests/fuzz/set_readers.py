@@ -4,10 +4,10 @@ import json
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from csl.data import Example, read_examples
 from csl.datasets import cogs, geoquery, scan, smcalflow
 from csl.datasets.registry import write_task
 from csl.datasets.task import Task
+from csl.examples import Example, read_examples
 from csl.grammar.notation import read_rules
 from csl.grammar.output_cfg import OutputCfg
 

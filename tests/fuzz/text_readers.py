@@ -6,15 +6,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from csl.data import Example, read_examples, write_examples
-from csl.data.files import read_inputs
-from csl.data.options import read_options
-from csl.experiment.recipe import TABLES, read_recipe
+from csl.examples import Example, read_examples, write_examples
+from csl.examples.formats import read_inputs
 from csl.grammar import Grammar
 from csl.grammar.notation import read_rules, write_grammar
 from csl.grammar.output_cfg import OutputCfg
 from csl.induction.config import InductionConfig
 from csl.model.config import FitConfig
+from csl.options import read_options
+from csl.runs.recipe import TABLES, read_recipe
 from csl.sampling.config import SampleConfig
 from csl.seq2seq.predictions import Predictions
 

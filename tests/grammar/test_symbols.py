@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from csl.data import Example
+from csl.examples import Example
 from csl.grammar import Grammar, Nt, Rule, compose, parse_rule, symbols
 
 TOKENS = st.sampled_from(["a", "b", "NT_1", "###", "\\"])

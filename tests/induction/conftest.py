@@ -4,8 +4,8 @@ import random
 
 import pytest
 
-from csl.data import Example
 from csl.datasets import scan
+from csl.examples import Example
 
 
 @pytest.fixture(scope="session")

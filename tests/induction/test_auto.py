@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from csl.data import Example
 from csl.datasets import cogs, geoquery, scan, smcalflow
+from csl.examples import Example
 from csl.grammar import Rule
 from csl.grammar.output_cfg import OutputCfg
 from csl.induction.auto import Choice, choose, missed_by_presets

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from csl.data.options import changed, parse_setting
 from csl.errors import InputError
 from csl.induction.config import PRESETS, InductionConfig, preset, read_config
+from csl.options import changed, parse_setting
 
 
 def refusal(function: object, *arguments: object) -> str:

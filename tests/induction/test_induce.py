@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import csl
-from csl.data import Example
 from csl.datasets import cogs, geoquery, scan
 from csl.datasets.task import Task
 from csl.engine.threads import Threads
 from csl.errors import InputError, LimitWarning
+from csl.examples import Example
 from csl.grammar import Grammar, Rule, parse_grammar
 from csl.grammar.output_cfg import OutputCfg
 from csl.induction.config import PRESETS, InductionConfig

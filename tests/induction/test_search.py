@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from csl.data import Example
 from csl.datasets import geoquery, scan
 from csl.engine.threads import Threads
+from csl.examples import Example
 from csl.grammar import Grammar, Rule, compose, parse_grammar
 from csl.grammar.store import RuleStore
 from csl.grammar.vocabulary import Vocabulary

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from csl.data import Example
+from csl.examples import Example
 from csl.grammar import Grammar, Rule, parse_grammar
 from csl.kernels.budget import Budget
 from csl.kernels.inside import expectations, log_inside, viterbi

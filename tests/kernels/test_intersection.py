@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from csl.data import Example
+from csl.examples import Example
 from csl.grammar import Grammar, Rule, parse_grammar
 from csl.grammar.output_cfg import OutputCfg
 from csl.kernels.source_chart import COVERED, TOO_MANY, UNCOVERED, Forests

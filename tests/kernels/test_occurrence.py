@@ -7,8 +7,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from csl.data import Example
 from csl.engine.threads import Threads
+from csl.examples import Example
 from csl.grammar import Rule, parse_rule
 from csl.induction.config import InductionConfig
 from csl.induction.objective import UNIT, Objective

@@ -7,7 +7,7 @@ from math import log2
 
 from hypothesis import strategies as st
 
-from csl.data import Example
+from csl.examples import Example
 from csl.grammar import Nt, Rule, Symbol
 from csl.grammar.store import RuleStore
 from csl.grammar.vocabulary import IntArray, Vocabulary

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from csl.data import Example
 from csl.engine.threads import Threads
+from csl.examples import Example
 from csl.grammar import parse_grammar
 from csl.grammar.output_cfg import OutputCfg
 from csl.model.config import PRESETS, FitConfig, choose

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from csl.data import Example
 from csl.engine.threads import ONE_THREAD, Threads
 from csl.errors import InputError
+from csl.examples import Example
 from csl.grammar import Rule, parse_grammar
 from csl.model.config import FitConfig, preset
 from csl.model.data import build

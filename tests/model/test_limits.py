@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from csl.data import Example
 from csl.engine.threads import Threads
 from csl.errors import LimitWarning
+from csl.examples import Example
 from csl.grammar import Grammar, parse_grammar
 from csl.grammar.output_cfg import OutputCfg
 from csl.model.config import FitConfig

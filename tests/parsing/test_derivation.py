@@ -1,6 +1,6 @@
 import pytest
 
-from csl.data import Example
+from csl.examples import Example
 from csl.grammar import Rule, parse_rule
 from csl.parsing.derivation import Derivation
 from csl.parsing.drawing import draw_rule

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from csl.data import Example
 from csl.datasets.scan import commands, interpret
 from csl.engine.threads import Threads
+from csl.examples import Example
 from csl.grammar import Grammar, Rule, parse_grammar
 from csl.kernels import source_chart
 from csl.parsing.derivation import MAX_OUTPUT, Derivation

@@ -7,9 +7,9 @@ from itertools import islice
 import numpy as np
 import pytest
 
-from csl.data import Example
 from csl.engine.threads import Threads
 from csl.errors import InputError
+from csl.examples import Example
 from csl.grammar import Grammar, parse_grammar
 from csl.grammar.output_cfg import OutputCfg
 from csl.kernels.cfg_chart import accepted

@@ -17,7 +17,7 @@ from transformers import (
     T5ForConditionalGeneration,
 )
 
-from csl.data import Example
+from csl.examples import Example
 from csl.seq2seq.config import TrainConfig
 from csl.seq2seq.train import train
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from csl.data import Example
 from csl.errors import InputError
+from csl.examples import Example
 from csl.seq2seq.predictions import Breakdown, Predictions, breakdown, ensemble
 
 

@@ -13,8 +13,8 @@ import torch
 from accelerate.state import AcceleratorState
 from safetensors.torch import load_file
 
-from csl.data import Example, write_examples
 from csl.errors import CslError, InputError, LimitWarning
+from csl.examples import Example, write_examples
 from csl.seq2seq.config import TrainConfig
 from csl.seq2seq.predictor import Prediction, Seq2Seq
 from csl.seq2seq.train import Progress, train
@@ -304,7 +304,7 @@ def test_a_stopped_training_goes_on_as_if_nothing_had_been(
 
 KILLED_WHILE_WRITING = """
 import os, signal, sys, torch
-from csl.data import read_examples
+from csl.examples import read_examples
 from csl.seq2seq import train
 from csl.seq2seq.config import TrainConfig
 
@@ -488,7 +488,7 @@ def test_one_killed_before_the_model_is_in_place_is_not_finished(
 
 
 def test_a_second_process_is_refused(tmp_path: Path) -> None:
-    hold = "import sys; from csl.data.lock import alone\nwith alone(sys.argv[1]): print(flush=True); sys.stdin.read()"
+    hold = "import sys; from csl.lock import alone\nwith alone(sys.argv[1]): print(flush=True); sys.stdin.read()"
     with subprocess.Popen(
         [sys.executable, "-c", hold, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as other:

@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict, Field
 
-from csl.data import Example
 from csl.errors import InputError
+from csl.examples import Example
 from csl.grammar.vocabulary import Vocabulary
 from csl.kernels.geca import collect, draw_swaps, interchangeable, locate, mark_shared, sequence_keys
 from csl.kernels.hashing import build_table

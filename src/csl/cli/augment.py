@@ -42,17 +42,17 @@ def augment(
     Writes augmented.tsv, and all that was made on the way, to the run folder. Says at each stage what was found, and
     warns when the grammar looks too weak to help.
     """
-    from csl.data import read_examples
-    from csl.data.example import tally
-    from csl.data.files import spare
-    from csl.data.options import parse_setting
     from csl.errors import InputError
-    from csl.experiment.augmenting import FILES, Plan, augment_into
+    from csl.examples import read_examples
+    from csl.examples.example import tally
+    from csl.files import spare
     from csl.grammar import Rule
     from csl.grammar.notation import read_rules
     from csl.grammar.output_cfg import OutputCfg
     from csl.induction import auto
     from csl.induction import config as induction
+    from csl.options import parse_setting
+    from csl.runs.augmenting import FILES, Plan, augment_into
     from csl.sampling.config import preset_with
 
     console, start = new_console(), time.perf_counter()

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from csl.cli.console import new_console
-from csl.data.files import make_folder, spare
-from csl.datasets.programs import DEFAULT_ENTITIES
+from csl.files import make_folder, spare
+from csl.splits.programs import DEFAULT_ENTITIES
 
 if TYPE_CHECKING:
-    from csl.datasets.divergence import Divergence
+    from csl.splits.divergence import Divergence
 
 app = typer.Typer(help="Prepare benchmark data sets, and split your own.", no_args_is_help=True)
 
@@ -133,13 +133,13 @@ def split(
     """Split examples into train and test (and dev), and measure the divergence of the split."""
     from dataclasses import asdict
 
-    from csl.data import read_examples
-    from csl.datasets.divergence import divergence, profiles
-    from csl.datasets.programs import entity_pattern
     from csl.datasets.registry import FILES, write_task
-    from csl.datasets.splits import Sizes, length_split, random_split, template_split, tmcd_split
     from csl.datasets.task import Task
     from csl.errors import InputError
+    from csl.examples import read_examples
+    from csl.splits.divergence import divergence, profiles
+    from csl.splits.programs import entity_pattern
+    from csl.splits.splits import Sizes, length_split, random_split, template_split, tmcd_split
 
     for part in FILES:
         spare(out / part, file)
@@ -183,9 +183,9 @@ def divergence_(
     output_field: OutputField = "output",
 ) -> None:
     """Measure atom and compound divergence between the outputs of two files."""
-    from csl.data import read_examples
-    from csl.datasets.divergence import divergence, profiles
-    from csl.datasets.programs import entity_pattern
+    from csl.examples import read_examples
+    from csl.splits.divergence import divergence, profiles
+    from csl.splits.programs import entity_pattern
 
     pattern = entity_pattern(entities)
     counted = (

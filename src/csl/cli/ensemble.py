@@ -29,9 +29,9 @@ def ensemble(
 
     With --test, print the accuracy of each on inputs that CSL covers, on the others, and on all.
     """
-    from csl.data import read_examples
-    from csl.data.files import atomic_writer, spare
     from csl.errors import InputError
+    from csl.examples import read_examples
+    from csl.files import atomic_writer, spare
     from csl.seq2seq.predictions import Predictions, breakdown
     from csl.seq2seq.predictions import ensemble as combine
 

@@ -12,7 +12,7 @@ from csl.cli.engine import AddressOption, EngineOption, ThreadsOption, engine_of
 from csl.cli.limits import MemoryOption, TimeoutOption
 
 if TYPE_CHECKING:
-    from csl.data.score import Score
+    from csl.examples.score import Score
 
 
 def evaluate(
@@ -37,18 +37,18 @@ def evaluate(
     Accuracy counts all examples, precision those that get an output. Log probabilities, of a parser, are means over the
     pairs that the grammar derives.
     """
-    from csl.data import Example, read_examples, write_examples
-    from csl.data.files import spare
-    from csl.data.score import same, score
+    from csl.examples import Example, read_examples, write_examples
+    from csl.examples.score import same, score
+    from csl.files import spare
 
     spare(errors, what, test)
     console = new_console()
     fields = {"columns": ("category",), "source_field": input_field, "target_field": output_field}
     trained = any((what / name).exists() for name in ("train.json", "codec.json"))
     if what.is_dir() and not trained:
-        from csl.experiment.fitting import load_model
         from csl.model.evaluate import evaluate as measure
         from csl.parsing.limits import Limits
+        from csl.runs.fitting import load_model
 
         limits = Limits.of(max_memory, timeout)
         model = load_model(what)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.status import Status
 
-    from csl.data import Example
+    from csl.examples import Example
     from csl.parsing.derivation import Derivation
     from csl.parsing.deriver import Deriver
 
@@ -39,8 +39,8 @@ def coverage(
     output_field: Annotated[str, typer.Option(help="JSON lines: the field with the output.")] = "output",
 ) -> None:
     """Count the examples that the grammar derives, and the inputs that it derives to any output."""
-    from csl.data import read_examples, write_examples
-    from csl.data.files import spare
+    from csl.examples import read_examples, write_examples
+    from csl.files import spare
 
     spare(missing, run, data)
     columns = ("category",)
@@ -116,8 +116,8 @@ def explain(
 
     Exits with 1 if there is no such derivation.
     """
-    from csl.data import Example
     from csl.errors import InputError
+    from csl.examples import Example
 
     pair = Example.of(input, output or "")
     if not pair.source or (output is not None and not pair.target):

@@ -41,12 +41,12 @@ def fit(
 
     A fit that was stopped goes on where it was when the command is given again.
     """
-    from csl.data import read_examples
-    from csl.data.files import read_inputs
-    from csl.data.options import changed, parse_setting, read_options
-    from csl.experiment.fitting import fit_into, read_run, training_file
+    from csl.examples import read_examples
+    from csl.examples.formats import read_inputs
     from csl.model.config import FitConfig, choose
     from csl.model.config import preset as find_preset
+    from csl.options import changed, parse_setting, read_options
+    from csl.runs.fitting import fit_into, read_run, training_file
 
     console, start = new_console(), time.perf_counter()
     options = FitConfig() if preset == "auto" else find_preset(preset)

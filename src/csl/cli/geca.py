@@ -30,11 +30,11 @@ def geca(
     All pairs are new. The same seed gives the same bytes.
     """
     from csl.baselines.geca import Geca, GecaConfig
-    from csl.data import read_examples
-    from csl.data.files import spare
-    from csl.data.options import changed
     from csl.errors import InputError
-    from csl.experiment.geca import licence_beside, write_merged, write_swaps
+    from csl.examples import read_examples
+    from csl.files import spare
+    from csl.options import changed
+    from csl.runs.geca import licence_beside, write_merged, write_swaps
 
     console, start = new_console(), time.perf_counter()
     options = changed(GecaConfig(), {"window": window, "context": context, "unique": unique, "seed": seed})

@@ -39,14 +39,14 @@ def induce(
 
     A run that was stopped goes on where it was when the command is given again.
     """
-    from csl.data import read_examples
-    from csl.data.example import tally
-    from csl.data.options import changed, parse_setting
+    from csl.examples import read_examples
+    from csl.examples.example import tally
     from csl.grammar.notation import read_rules
     from csl.grammar.output_cfg import OutputCfg
     from csl.induction.auto import choose, missed_by_presets
     from csl.induction.config import InductionConfig, read_config
     from csl.induction.config import preset as find_preset
+    from csl.options import changed, parse_setting
 
     console, start = new_console(), time.perf_counter()
     given = read_config(config) if config else {}
@@ -70,7 +70,7 @@ def induce(
     starting = "starting (the first run compiles for a while) …"
     stopped = "stopped; the same command goes on from the last step"
     with LiveLine(console, starting, stopped) as live, engine_of(threads, engine, address) as opened:
-        from csl.experiment.run import induce_into
+        from csl.runs.run import induce_into
 
         def show(step: "Step", seconds: float) -> None:
             found = f"{step.rules:,} rules, objective {step.objective:,.0f}, {step.candidates:,} candidates"

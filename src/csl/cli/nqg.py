@@ -42,10 +42,10 @@ def induce(
     Writes grammar.txt, config.json and metrics.jsonl to the run folder.
     """
     from csl.baselines.nqg.config import preset as find_preset
-    from csl.data import read_examples
-    from csl.data.options import changed, parse_setting, read_options
-    from csl.experiment.nqg import induce_into
+    from csl.examples import read_examples
     from csl.grammar.output_cfg import OutputCfg
+    from csl.options import changed, parse_setting, read_options
+    from csl.runs.nqg import induce_into
 
     console, start = new_console(), time.perf_counter()
     options = find_preset(preset)
@@ -92,10 +92,10 @@ def fit(
     Writes the folder nqg in the run folder.
     """
     from csl.baselines.nqg.config import NqgFitConfig
-    from csl.data import read_examples
-    from csl.data.options import changed, parse_setting, read_options
-    from csl.experiment.fitting import training_file
-    from csl.experiment.nqg import fit_into
+    from csl.examples import read_examples
+    from csl.options import changed, parse_setting, read_options
+    from csl.runs.fitting import training_file
+    from csl.runs.nqg import fit_into
 
     console, start = new_console(), time.perf_counter()
     given = read_options(config, "nqg_fit", NqgFitConfig()) if config else {}
@@ -134,12 +134,12 @@ def parse(
     The model abstains where no derivation of the input gives a valid output: the output is then empty, and for a single
     input the exit code is 1.
     """
-    from csl.data.files import read_inputs
+    from csl.examples.formats import read_inputs
 
     file = os.path.isfile(text)
     inputs = read_inputs(text) if file else [text]
     place = _place(device, threads)
-    from csl.experiment.nqg import load_model
+    from csl.runs.nqg import load_model
 
     parses = load_model(run, place).parse_all([line.split() for line in inputs])
     for line, found in zip(inputs, parses, strict=True):
@@ -174,13 +174,13 @@ def evaluate(
     import numpy as np
 
     from csl.cli.evaluate import score_table
-    from csl.data import read_examples
-    from csl.data.score import score
+    from csl.examples import read_examples
+    from csl.examples.score import score
 
     fields = {"columns": ("category",), "source_field": input_field, "target_field": output_field}
     examples = list(read_examples(test, **fields))  # type: ignore[arg-type]
     place = _place(device, threads)
-    from csl.experiment.nqg import load_model
+    from csl.runs.nqg import load_model
 
     model, console = load_model(run, place), new_console()
     parses = model.parse_all([example.source for example in examples])

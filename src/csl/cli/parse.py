@@ -37,8 +37,8 @@ def parse(
     The model abstains where the grammar does not cover an input, or where parsing it takes too much memory or time:
     the output is then empty, and for a single input the exit code is 1.
     """
-    from csl.experiment.fitting import load_model
     from csl.parsing.limits import Limits
+    from csl.runs.fitting import load_model
 
     limits = Limits.of(max_memory, timeout)
     model = load_model(run)
@@ -96,7 +96,7 @@ def _given(model: "Model", source: list[str], target: tuple[str, ...], limits: "
 
 
 def _parse_file(model: "Model", path: Path, k: int, scores: bool, engine: "Engine", limits: "Limits") -> None:
-    from csl.data.files import read_inputs
+    from csl.examples.formats import read_inputs
     from csl.parsing.limits import Abstained, given_up
 
     sources = [line.split() for line in read_inputs(path)]

@@ -31,7 +31,8 @@ def predict(
     input_field: Annotated[str, typer.Option(help="JSON lines: the field with the input.")] = "input",
 ) -> None:
     """Predict the output of each input, written as input<TAB>output."""
-    from csl.data.files import atomic_writer, read_inputs, spare
+    from csl.examples.formats import read_inputs
+    from csl.files import atomic_writer, spare
     from csl.grammar.output_cfg import OutputCfg
 
     spare(out, inputs)

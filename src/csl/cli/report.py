@@ -27,9 +27,9 @@ def report(
     training curves, accuracy, synthetic pairs beside their nearest training pairs, and which combinations of rules
     the training data never shows.
     """
-    from csl.data.files import spare
     from csl.engine.threads import Threads
-    from csl.experiment.report.page import write_report
+    from csl.files import spare
+    from csl.report.page import write_report
 
     file = out or run / "report.html"
     spare(file, test, unlabelled)

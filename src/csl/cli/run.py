@@ -14,7 +14,7 @@ from csl.cli.console import LiveLine, new_console
 from csl.cli.engine import AddressOption, EngineOption, ThreadsOption, engine_of
 
 if TYPE_CHECKING:
-    from csl.experiment.recipe import Recipe
+    from csl.runs.recipe import Recipe
 
 Settings = Annotated[list[str] | None, typer.Option("--set", help="An option as fit.states=8; may be repeated.")]
 
@@ -71,9 +71,9 @@ def run(
     Writes the run folder RUNS/RECIPE/seed-0. What other runs have in common with this one is not done again, and a run
     that was stopped goes on.
     """
-    from csl.data.options import parse_setting
     from csl.errors import InputError
-    from csl.experiment.recipe import read_recipe, recipe_names
+    from csl.options import parse_setting
+    from csl.runs.recipe import read_recipe, recipe_names
 
     if recipe is None:
         new_console().print("\n".join(recipe_names()))
@@ -89,11 +89,11 @@ def do_runs(recipe: "Recipe", points: Sequence[Mapping[str, object]], seeds: Seq
     """Do a run for each point, which is a set of settings, and seed; at the end show the figures of several."""
     from csl.cli.train import need_torch
     from csl.errors import InputError, nearest
-    from csl.experiment.pipeline import Pipeline, wanted_stages
-    from csl.experiment.recipe import DEV, FILES
-    from csl.experiment.runs import read_record
-    from csl.experiment.stages import STAGES
-    from csl.experiment.sweep import table
+    from csl.experiments.sweep import table
+    from csl.runs.pipeline import Pipeline, wanted_stages
+    from csl.runs.recipe import DEV, FILES
+    from csl.runs.runs import read_record
+    from csl.runs.stages import STAGES
 
     if doing.until not in STAGES:
         raise InputError(f"--until {doing.until}: no such stage; {nearest(doing.until, STAGES)}")

@@ -17,7 +17,7 @@ def runs(
     `covered` are inputs that get an output from CSL; the systems' columns say how many outputs are right.
     """
     from csl.errors import InputError
-    from csl.experiment.runs import find_runs, read_record
+    from csl.runs.runs import find_runs, read_record
 
     table, problems = Table("run", "what", box=None), []
     for name in ("rules", "covered", "CSL", "T5", "ensemble", "augmented"):

@@ -50,13 +50,13 @@ def sample(
 
     With an output CFG in the run folder every output is valid. The same seed gives the same bytes.
     """
-    from csl.data import read_examples
-    from csl.data.files import spare
-    from csl.data.lock import alone
-    from csl.data.options import parse_setting, read_options
     from csl.errors import InputError
-    from csl.experiment.fitting import load_model, read_run, training_file
-    from csl.experiment.sampling import describe, source_licence, write_samples
+    from csl.examples import read_examples
+    from csl.files import spare
+    from csl.lock import alone
+    from csl.options import parse_setting, read_options
+    from csl.runs.fitting import load_model, read_run, training_file
+    from csl.runs.sampling import describe, source_licence, write_samples
     from csl.sampling.config import preset as find_preset
     from csl.sampling.config import preset_with
     from csl.sampling.sampler import Sampler

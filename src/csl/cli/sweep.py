@@ -24,9 +24,9 @@ def sweep(
     Writes run folders RUNS/RECIPE/OPTION=VALUE/seed-0. What they have in common is done once. `samples` are drawn from
     models fitted with and without the inputs of dev, if there is a dev set.
     """
-    from csl.data.options import parse_setting
-    from csl.experiment.recipe import read_recipe
-    from csl.experiment.sweep import RUNS, SEEDS, points
+    from csl.experiments.sweep import RUNS, SEEDS, points
+    from csl.options import parse_setting
+    from csl.runs.recipe import read_recipe
 
     given = dict(map(parse_setting, settings or []))
     chosen = read_recipe(recipe)

@@ -35,9 +35,9 @@ def table(
     by number of context states. temperature, semi: accuracy by sampling temperature; by number of synthetic pairs, with
     and without unlabelled inputs. variance: deviation over seeds.
     """
-    from csl.experiment.layout import show, write
-    from csl.experiment.records import read_runs
-    from csl.experiment.tables import TABLES
+    from csl.experiments.paper_tables import TABLES
+    from csl.experiments.records import read_runs
+    from csl.experiments.table import show, write
 
     made = TABLES[kind](read_runs(runs))
     for path in out or ():

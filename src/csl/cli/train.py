@@ -61,8 +61,8 @@ def train(
     A training that was stopped goes on where it was when the command is given again. For several GPUs give it to
     `accelerate launch -m csl` or `torchrun -m csl`.
     """
-    from csl.data import read_examples
-    from csl.data.options import changed, parse_setting, read_options
+    from csl.examples import read_examples
+    from csl.options import changed, parse_setting, read_options
     from csl.seq2seq.config import TrainConfig
 
     console, start = new_console(), time.perf_counter()

@@ -10,15 +10,15 @@ from itertools import permutations, product
 from pathlib import Path
 from typing import NamedTuple
 
-from csl.data import Example
-from csl.data.files import read_lines
-from csl.datasets.programs import check_depth
 from csl.datasets.task import Task
 from csl.datasets.variable_free import COMPLEMENTS, PARTICIPANTS, lone_word, read_form, remove_variables
 from csl.errors import InputError
+from csl.examples import Example
+from csl.files import read_lines
 from csl.grammar import Rule
-from csl.grammar.alignment import aligned_words
 from csl.grammar.output_cfg import ROOT, Category, OutputCfg, Production
+from csl.induction.alignment import aligned_words
+from csl.splits.programs import check_depth
 
 SPLITS = ("gen", "test")
 

@@ -16,8 +16,8 @@ from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
 
 from csl import __version__
-from csl.data.files import write_text
 from csl.errors import CslError, InputError, from_system
+from csl.files import write_text
 
 TIMEOUT_S = 30
 _CHUNK = 1 << 16

@@ -17,10 +17,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from csl.data.files import read_lines
-from csl.datasets.programs import check_depth
 from csl.errors import InputError
+from csl.files import read_lines
 from csl.grammar.output_cfg import ROOT, Category, OutputCfg, Production
+from csl.splits.programs import check_depth
 
 FILTERS = frozenset({"capital", "city", "country", "lake", "major", "mountain", "place", "river", "state"})
 """Predicates of one argument that keep some members of a set; `all` as argument stands for everything."""

@@ -11,8 +11,6 @@ import xml.etree.ElementTree as ET
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from csl.data import Example
-from csl.data.files import read_json, read_lines
 from csl.datasets.funql import (
     Term,
     entities_of,
@@ -26,6 +24,8 @@ from csl.datasets.funql import (
 )
 from csl.datasets.task import Task
 from csl.errors import InputError
+from csl.examples import Example
+from csl.files import read_json, read_lines
 from csl.grammar import Rule
 from csl.grammar.output_cfg import OutputCfg
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from csl.datasets.programs import check_depth
+from csl.splits.programs import check_depth
 
 QUOTE = '"'
 WHOLE = "▁"  # starts a token that is one word of a literal, whatever its neighbours

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from csl import __version__
-from csl.data import write_examples
-from csl.data.files import read_json, write_json
 from csl.datasets.task import Task
 from csl.errors import InputError, nearest
+from csl.examples import write_examples
+from csl.files import read_json, write_json
 from csl.grammar.notation import write_grammar
 
 FILES = ("train.tsv", "dev.tsv", "test.tsv", "seeds.txt", "output.cfg")

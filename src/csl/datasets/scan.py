@@ -18,10 +18,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 from pathlib import Path
 
-from csl.data import Example
-from csl.data.files import read_json, read_lines
 from csl.datasets.task import Task
 from csl.errors import InputError
+from csl.examples import Example
+from csl.files import read_json, read_lines
 
 SPLITS = ("jump", "turn_left", "length", "mcd1", "mcd2", "mcd3")
 

@@ -10,12 +10,12 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from csl.data import Example
-from csl.data.files import parse_json, read_json, read_lines
 from csl.datasets.lispress import WHOLE, Literal, literals_of, parse_program, tokenise, tokenise_sentence
 from csl.datasets.lispress_cfg import output_cfg
 from csl.datasets.task import Task
 from csl.errors import InputError
+from csl.examples import Example
+from csl.files import parse_json, read_json, read_lines
 from csl.grammar import Rule, parse_rule
 
 SPLITS = SPLITS_TENTH = ("8", "16", "32")

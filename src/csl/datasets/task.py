@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from csl.data import Example
+from csl.examples import Example
 from csl.grammar import Rule
 from csl.grammar.output_cfg import OutputCfg
 

@@ -15,8 +15,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from csl.data.files import atomic_writer, read_lines
 from csl.errors import InputError
+from csl.files import atomic_writer, read_lines
 from csl.grammar.symbols import Grammar, Nt, Rule, Symbol
 
 SEPARATOR = "###"

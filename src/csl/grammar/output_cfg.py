@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from csl.data.files import read_lines, write_text
 from csl.errors import InputError
+from csl.files import read_lines, write_text
 from csl.grammar.notation import escape, unescape
 from csl.grammar.symbols import Nt, Symbol
 from csl.grammar.vocabulary import IntArray, Vocabulary

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from csl.data import Example
+from csl.examples import Example
 
 
 @dataclass(frozen=True, slots=True, order=True)

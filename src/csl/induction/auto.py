@@ -9,10 +9,10 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from csl.data import Example
+from csl.examples import Example
 from csl.grammar import Rule
-from csl.grammar.alignment import word_rules
 from csl.grammar.output_cfg import OutputCfg
+from csl.induction.alignment import word_rules
 from csl.induction.config import PRESETS, InductionConfig
 from csl.induction.induce import check, induce
 

@@ -5,8 +5,8 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from csl.data.options import read_options
 from csl.errors import InputError, nearest
+from csl.options import read_options
 
 
 class InductionConfig(BaseModel):

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from csl.data import Example
 from csl.engine.engine import Engine
 from csl.errors import LimitWarning
+from csl.examples import Example
 from csl.grammar import Grammar
 from csl.kernels.inside import expectations, log_inside
 from csl.kernels.source_chart import COVERED, Forests

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from csl.data import Example
-from csl.data.score import Score, score
 from csl.engine.engine import Engine
 from csl.engine.threads import ONE_THREAD
+from csl.examples import Example
+from csl.examples.score import Score, score
 from csl.model.model import Model
 from csl.parsing.deriver import DEFAULT
 from csl.parsing.limits import Abstained, Limits, given_up

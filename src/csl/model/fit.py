@@ -11,10 +11,10 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from csl.data import Example
 from csl.engine.engine import Engine
 from csl.engine.threads import ONE_THREAD
 from csl.errors import InputError
+from csl.examples import Example
 from csl.grammar import Grammar
 from csl.grammar.output_cfg import OutputCfg
 from csl.kernels.inside import fewest_levels

@@ -17,10 +17,10 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from csl.data import Example
 from csl.engine.engine import Engine, Kept
 from csl.engine.threads import ONE_THREAD
 from csl.errors import InputError, LimitWarning
+from csl.examples import Example
 from csl.grammar import Grammar
 from csl.grammar.output_cfg import ROOT, OutputCfg
 from csl.kernels.budget import Budget

@@ -6,7 +6,7 @@ Deep trees are ordinary (a chain of conjunctions is as deep as it is long), so n
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from csl.data import Example
+from csl.examples import Example
 from csl.grammar import Nt, Rule, Symbol
 
 MAX_OUTPUT = 10_000  # tokens of an output that is written out; repeated nonterminals can double it at every level

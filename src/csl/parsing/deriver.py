@@ -12,10 +12,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from csl.data import Example
 from csl.engine.engine import Engine, Kept
 from csl.engine.threads import ONE_THREAD
 from csl.errors import LimitWarning
+from csl.examples import Example
 from csl.grammar import Grammar
 from csl.grammar.store import EncodedRules, RuleStore
 from csl.grammar.vocabulary import Ragged, Vocabulary

@@ -5,8 +5,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from csl.data.options import changed
 from csl.errors import InputError, nearest
+from csl.options import changed
 
 DEEPEST = 200  # levels of a derivation that can be asked for
 Strategy = Literal["model", "tempered", "uniform", "coverage"]

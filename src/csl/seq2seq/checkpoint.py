@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from csl.data.files import parse_json, replacing
 from csl.errors import InputError
+from csl.files import parse_json, replacing
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel

@@ -13,9 +13,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from csl.data.files import read_json
-from csl.data.hub import first_line, loading
 from csl.errors import InputError
+from csl.files import read_json
+from csl.hub import first_line, loading
 from csl.seq2seq.batches import LENGTHS
 from csl.seq2seq.config import SCRATCH, TrainConfig
 

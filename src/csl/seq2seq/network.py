@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from csl.data.hub import first_line, loading, quiet, refuse_gaps
 from csl.errors import CslError, InputError, from_system
+from csl.hub import first_line, loading, quiet, refuse_gaps
 from csl.seq2seq.codec import MODEL_REMEDY
 from csl.seq2seq.config import SCRATCH, TrainConfig
 

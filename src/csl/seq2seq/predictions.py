@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from csl.data import Example
-from csl.data.files import read_lines
-from csl.data.score import groups, same
 from csl.errors import InputError
+from csl.examples import Example
+from csl.examples.score import groups, same
+from csl.files import read_lines
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from csl.data.files import hash_file, read_json, write_json
 from csl.errors import CslError, InputError, LimitWarning
+from csl.files import hash_file, read_json, write_json
 from csl.seq2seq.batches import lengths_of, padded
 from csl.seq2seq.codec import CODEC, Codec, load_tokenizer
 from csl.seq2seq.config import TrainConfig

@@ -21,11 +21,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from csl import __version__
-from csl.data import Example
-from csl.data.files import hash_folder, link, make_folder, read_json, write_json, write_text
-from csl.data.lock import alone
-from csl.data.score import same
 from csl.errors import CslError, InputError
+from csl.examples import Example
+from csl.examples.score import same
+from csl.files import hash_folder, link, make_folder, read_json, write_json, write_text
+from csl.lock import alone
 from csl.seq2seq import checkpoint
 from csl.seq2seq.batches import Batches, Encoded, lengths_of
 from csl.seq2seq.codec import Codec, new_codec

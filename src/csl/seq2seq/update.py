@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from csl.data.hub import first_line
+from csl.hub import first_line
 from csl.seq2seq.batches import IGNORED, Batch
 from csl.seq2seq.config import TrainConfig
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from csl.data.hub import loading, refuse_gaps
 from csl.errors import InputError
+from csl.hub import loading, refuse_gaps
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase

@@ -18,8 +18,8 @@ from csl.baselines.nqg.chart import FloatArray, LabelledForests, Places
 from csl.baselines.nqg.config import NqgFitConfig
 from csl.baselines.nqg.encoder import Encoder
 from csl.baselines.nqg.model import NqgModel
-from csl.data import Example
 from csl.errors import CslError, InputError
+from csl.examples import Example
 from csl.grammar import Grammar
 from csl.grammar.output_cfg import OutputCfg
 from csl.kernels.intersection import with_outputs

@@ -17,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from csl.baselines.nqg.config import MAX_NONTERMINALS, NqgInductionConfig
-from csl.data import Example
 from csl.errors import InputError
+from csl.examples import Example
 from csl.grammar import Grammar, Rule
 from csl.grammar.store import RuleStore
 from csl.grammar.vocabulary import Vocabulary

@@ -17,7 +17,7 @@ import torch
 from csl.baselines.nqg.chart import FloatArray, LabelledForests, Places
 from csl.baselines.nqg.config import NqgFitConfig
 from csl.baselines.nqg.encoder import Encoder
-from csl.data import Example
+from csl.examples import Example
 from csl.grammar import Grammar
 from csl.grammar.output_cfg import OutputCfg
 from csl.kernels.intersection import with_outputs, with_types

@@ -1,1 +1,0 @@
-"""Augmented training sets: original and synthetic pairs in equal proportions (paper, "Data Augmentation")."""

@@ -1,1 +1,0 @@
-"""Runs: what the algorithms make, kept in folders."""

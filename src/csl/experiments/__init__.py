@@ -1,0 +1,1 @@
+"""Experiments: sweeps, and tables beside the paper's figures."""

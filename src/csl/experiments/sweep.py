@@ -1,0 +1,80 @@
+"""Sweeps: runs that differ in one thing (paper, appendix "Additional Analysis"), and their figures over seeds.
+
+The known ones have the values of the paper's tables: the sampling temperature, the number of context states, the number
+of synthetic examples with and without unlabelled inputs, and seeds.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from math import inf
+from statistics import mean, stdev
+
+from csl.errors import InputError, nearest
+from csl.runs.recipe import DEV, Recipe
+from csl.runs.runs import RunRecord
+
+KEYS = {"temperature": "sampling.temperature", "states": "fit.states", "samples": "sampling.number"}
+VALUES: dict[str, Sequence[object]] = {
+    "sampling.temperature": (1, 10, inf),
+    "fit.states": (1, 2, 3, 4, 8, 32),
+    "sampling.number": (1_000, 100_000),
+}
+SEEDS = "seeds"
+RUNS = 3  # with different seeds, in the paper's table of variance
+
+Point = dict[str, object]  # options by name
+
+
+def points(recipe: Recipe, over: str, values: Sequence[object] | None = None) -> list[Point]:
+    """Give the settings of each point of a sweep over a known name, or over an option named as `fit.states`."""
+    if over == SEEDS:
+        if values:
+            raise InputError("--values is not of seeds; give their number with --seeds")
+        return [{}]
+    if "." not in over and over not in KEYS:
+        raise InputError(
+            f"no sweep over {over!r}, and options are named as fit.states; {nearest(over, [SEEDS, *KEYS])}"
+        )
+    key = KEYS.get(over, over)
+    values = values or VALUES.get(key)
+    if not values:
+        raise InputError(f"--over {over}: which values? Give them with --values a,b,c")
+    found: list[Point] = [{key: value} for value in values]
+    if over != "samples":
+        return found
+    semi: list[Point] = [{"fit.unlabelled": ""}, {}] if recipe.fit.unlabelled else [{}, {"fit.unlabelled": DEV}]
+    return [point | way for point in found for way in semi]
+
+
+def _part(name: str, key: str) -> Callable[[RunRecord], float | None]:
+    return lambda run: run.figure("evaluate", "parts", name, key)
+
+
+FIGURES: dict[str, tuple[Callable[[RunRecord], float | None], str]] = {
+    "distinct": (lambda run: run.figure("sample", "distinct"), ",.0f"),
+    "new": (lambda run: run.figure("sample", "new"), ",.0f"),
+    "log p(x, y) train": (_part("train", "log_p_xy"), ".2f"),
+    "log p(x, y) dev": (_part("dev", "log_p_xy"), ".2f"),
+    "log p(y | x) dev": (_part("dev", "log_p_y_given_x"), ".2f"),
+    "covered": (lambda run: run.share("csl", "answered"), ".1%"),
+    "CSL": (lambda run: run.share("csl"), ".1%"),
+    "T5": (lambda run: run.share("t5"), ".1%"),
+    "ensemble": (lambda run: run.share("ensemble"), ".1%"),
+    "augmented": (lambda run: run.share("augmented"), ".1%"),
+}
+
+
+def table(rows: Mapping[str, Sequence[RunRecord]]) -> list[list[str]]:
+    """Lay the figures of runs out as mean ± deviation over seeds, a row for each point; the first row has the names."""
+    columns = {
+        name: [_mean([value for run in runs if (value := find(run)) is not None], form) for runs in rows.values()]
+        for name, (find, form) in FIGURES.items()
+    }
+    columns = {name: cells for name, cells in columns.items() if any(cells)}
+    return [["", *columns], *([row, *(c[i] for c in columns.values())] for i, row in enumerate(rows))]
+
+
+def _mean(values: Sequence[float], form: str) -> str:
+    if not values:
+        return ""
+    spread = f" ± {stdev(values):{form}}" if len(values) > 1 else ""
+    return f"{mean(values):{form}}{spread}"

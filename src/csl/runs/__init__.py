@@ -1,0 +1,1 @@
+"""Run folders, and the stages that work in them."""

@@ -1,0 +1,1 @@
+"""Split makers for any data set: random, by length, by template, by compound divergence."""

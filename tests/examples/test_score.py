@@ -1,0 +1,152 @@
+"""White space around signs never counts, real differences always do, and examples are counted in groups."""
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from csl.examples import Example
+from csl.examples.score import Score, groups, percent, same, score
+
+SIGNS = "(){}[]<>~\\^|.,;:!?=+-*/'\"$&%#@→"
+words = st.text("abcXYZ_019éß½", min_size=1, max_size=4)
+tokens = st.lists(st.one_of(words, st.sampled_from(SIGNS)), min_size=1, max_size=10)
+spaces = st.sampled_from(["", " ", "  ", "\t", " \n"])
+
+
+def spaced(draw: st.DrawFn, some: list[str]) -> str:
+    """Join words and signs with any white space, but two words never with none."""
+    text = draw(spaces)
+    for token, after in pairwise([*some, "."]):
+        by_a_sign = token in SIGNS or after in SIGNS
+        text += token + draw(spaces if by_a_sign else spaces.filter(bool))
+    return text
+
+
+@given(tokens, st.data())
+def test_white_space_around_signs_never_counts(some: list[str], data: st.DataObject) -> None:
+    one, other = spaced(data.draw, some), spaced(data.draw, some)
+    assert same(one, other)
+    assert same(" ".join(some), one)
+
+
+@given(tokens, st.data())
+def test_another_character_always_counts(some: list[str], data: st.DataObject) -> None:
+    text = " ".join(some)
+    place = data.draw(st.sampled_from([i for i, c in enumerate(text) if c != " "]))
+    new = data.draw(st.sampled_from("abX_09é(){}<~\\^,.½"))
+    assume(new != text[place])
+    assert not same(text, text[:place] + new + text[place + 1 :])
+
+
+@given(tokens, st.data())
+def test_a_character_more_or_less_always_counts(some: list[str], data: st.DataObject) -> None:
+    text = " ".join(some)
+    place = data.draw(st.sampled_from([i for i, c in enumerate(text) if c != " "]))
+    assert not same(text, text[:place] + text[place + 1 :])
+
+
+@given(tokens, words, words)
+def test_words_are_parted_or_they_are_one(some: list[str], a: str, b: str) -> None:
+    before = " ".join(some)
+    assert not same(f"{before} {a} {b}", f"{before} {a}{b}")
+    assert not same(f"{a} {b} {before}", f"{a}{b} {before}")
+
+
+@given(tokens)
+def test_another_order_counts(some: list[str]) -> None:
+    assume("".join(some[::-1]) != "".join(some))
+    assert not same(" ".join(some), " ".join(some[::-1]))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("f ( a , b )", "f(a,b)"),
+        ("answer(A,(state(A)))", "answer ( A , ( state ( A ) ) )"),
+        ("a . b", "a.b"),
+        ("\\+ x", "\\+x"),
+        ("< - 1 >", "<-1>"),
+        (" JUMP  WALK\n", "JUMP WALK"),
+    ],
+)
+def test_these_are_the_same(one: str, other: str) -> None:
+    assert same(one, other)
+    assert same(other, one)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("a b", "ab"),
+        ("JUMP WALK", "JUMPWALK"),
+        ("f ( a )", "f ( A )"),
+        ("f ( a )", "f ( a"),
+        ("f(1 2)", "f(12)"),
+        ("x _y", "x_y"),
+        ("", "a"),
+        ("{ }", "( )"),
+        ("a < b", "a > b"),
+        ("é", "e\N{COMBINING ACUTE ACCENT}"),
+    ],
+)
+def test_these_are_not(one: str, other: str) -> None:
+    assert not same(one, other)
+    assert not same(other, one)
+
+
+# counts
+
+
+EXAMPLES = [
+    Example.of("a", "f ( a )", category="easy"),
+    Example.of("b", "B", category="hard"),
+    Example.of("c", "C", category="easy"),
+    Example.of("d e f g h i", "D", category="hard"),
+]
+
+
+def test_outputs_are_counted_in_all_and_by_category() -> None:
+    total, by_category = score(EXAMPLES, ["f(a)", "", "no", "D"])
+    assert total == Score(examples=4, covered=3, right=2)
+    assert (total.accuracy, total.coverage, total.precision) == (0.5, 0.75, pytest.approx(2 / 3))
+    assert list(by_category.items()) == [("easy", Score(2, 2, 1)), ("hard", Score(2, 1, 1))]
+
+
+def test_nothing_is_no_failure() -> None:
+    total, by_category = score([], [])
+    assert (total.accuracy, total.coverage, total.precision, by_category) == (0, 0, 0, {})
+    assert score(EXAMPLES, [""] * 4)[0].precision == 0
+
+
+def test_each_example_has_its_output() -> None:
+    with pytest.raises(ValueError, match="zip"):
+        score(EXAMPLES, ["f(a)"])
+
+
+def of_length(n: int, **meta: str) -> Example:
+    return Example(("x",) * n, ("y",), meta)
+
+
+def test_without_categories_groups_are_lengths_from_short_to_long() -> None:
+    lengths = [31, 5, 6, 10, 1, 30, 11, 500]
+    assert groups([of_length(n) for n in lengths]) == {
+        "1–5 tokens": [1, 4],
+        "6–10 tokens": [2, 3],
+        "11–15 tokens": [6],
+        "21–30 tokens": [5],
+        "over 30 tokens": [0, 7],
+    }
+    assert next(iter(groups([of_length(n) for n in lengths]))) == "1–5 tokens"
+
+
+def test_a_column_with_one_value_or_with_very_many_is_no_category() -> None:
+    assert list(groups([of_length(1, category="x"), of_length(2, category="x")])) == ["1–5 tokens"]
+    assert list(groups([of_length(1, category=str(i)) for i in range(41)])) == ["1–5 tokens"]
+    assert len(groups([of_length(1, category=str(i)) for i in range(40)])) == 40
+
+
+def test_only_all_are_a_hundred_percent() -> None:
+    assert [percent(part, 10_000) for part in (0, 5_636, 9_999, 10_000)] == ["0.0%", "56.4%", "99.9%", "100.0%"]
+    assert percent(0, 0) == "–"

@@ -1,0 +1,70 @@
+"""Sweeps: their points, and the table of their figures."""
+
+from math import inf
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from csl.errors import InputError
+from csl.experiments.sweep import points, table
+from csl.runs.recipe import read_recipe
+from csl.runs.runs import RunRecord
+
+RECIPE = read_recipe("geoquery/tmcd_1")
+
+
+def record(right: int, **figures: Any) -> RunRecord:
+    score = {"examples": 200, "answered": 180, "right": right}
+    stages = {"evaluate": {"systems": {"csl": score}, "parts": {"dev": {"log_p_xy": None}}}, **figures}
+    return RunRecord(Path(), {"stages": {name: {"figures": found} for name, found in stages.items()}}, 20)
+
+
+def test_known_sweeps_have_the_values_of_the_paper() -> None:
+    assert points(RECIPE, "temperature") == [{"sampling.temperature": t} for t in (1, 10, inf)]
+    assert points(RECIPE, "states") == [{"fit.states": n} for n in (1, 2, 3, 4, 8, 32)]
+    assert points(RECIPE, "samples") == [
+        {"sampling.number": 1000},
+        {"sampling.number": 1000, "fit.unlabelled": "dev"},
+        {"sampling.number": 100_000},
+        {"sampling.number": 100_000, "fit.unlabelled": "dev"},
+    ]
+    assert points(RECIPE, "seeds") == [{}]
+
+
+def test_any_option_can_be_swept_over_with_values_given() -> None:
+    assert points(RECIPE, "induction.k_t", ["4", "8"]) == [{"induction.k_t": "4"}, {"induction.k_t": "8"}]
+    assert points(RECIPE, "states", ["5"]) == [{"fit.states": "5"}]
+    assert points(RECIPE, "fit.states") == points(RECIPE, "states")
+
+
+def test_unlabelled_inputs_of_the_recipe_are_swept_with_and_without() -> None:
+    recipe = RECIPE.changed({"fit.unlabelled": "inputs.txt"})
+    assert points(recipe, "samples", ["10"]) == [
+        {"sampling.number": "10", "fit.unlabelled": ""},
+        {"sampling.number": "10"},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("over", "values", "words"),
+    [
+        ("temprature", None, "did you mean 'temperature'?"),
+        ("induction.k_t", None, "--values"),
+        ("seeds", ["1"], "--seeds"),
+    ],
+)
+def test_a_wrong_sweep_is_refused(over: str, values: list[str] | None, words: str) -> None:
+    with pytest.raises(InputError) as error:
+        points(RECIPE, over, values)
+    assert words in str(error.value)
+
+
+def test_figures_are_means_over_seeds_and_empty_columns_are_left_out() -> None:
+    rows = {"a": [record(100), record(110)], "b": [record(150, sample={"distinct": 1234, "new": 5})], "c": []}
+    assert table(rows) == [
+        ["", "distinct", "new", "covered", "CSL"],
+        ["a", "", "", "90.0% ± 0.0%", "52.5% ± 3.5%"],
+        ["b", "1,234", "5", "90.0%", "75.0%"],
+        ["c", "", "", "", ""],
+    ]
