@@ -1,69 +1,32 @@
-"""CSL, the Compositional Structure Learner: grammars from pairs, and new pairs from grammars."""
+"""CSL, the Compositional Structure Learner: grammars from pairs, and new pairs from grammars.
 
-from typing import TYPE_CHECKING, Any
+The public names are listed once, in `__init__.pyi`, for type checkers and for the import on demand below: `import csl`
+is quick, and nothing is imported before it is asked for.
+"""
+
+import re
+from importlib import import_module
+from pathlib import Path
+from typing import Any
 
 __version__ = "0.1.0"
-__all__ = [
-    "Example",
-    "FitConfig",
-    "GecaConfig",
-    "Grammar",
-    "InductionConfig",
-    "Model",
-    "OutputCfg",
-    "Rule",
-    "SampleConfig",
-    "Seq2Seq",
-    "TrainConfig",
-    "augment",
-    "fit",
-    "geca",
-    "induce",
-    "read_examples",
-    "read_grammar",
-    "train",
-]
 
-if TYPE_CHECKING:
-    from csl.api import augment, fit, geca, induce
-    from csl.baselines.geca import GecaConfig
-    from csl.examples import Example, read_examples
-    from csl.grammar import Grammar, Rule, read_grammar
-    from csl.grammar.output_cfg import OutputCfg
-    from csl.induction.config import InductionConfig
-    from csl.model.config import FitConfig
-    from csl.model.model import Model
-    from csl.sampling.config import SampleConfig
-    from csl.seq2seq.config import TrainConfig
-    from csl.seq2seq.predictor import Seq2Seq
-    from csl.seq2seq.train import train
 
-_HOME = {
-    "augment": "csl.api",
-    "fit": "csl.api",
-    "geca": "csl.api",
-    "induce": "csl.api",
-    "GecaConfig": "csl.baselines.geca",
-    "Example": "csl.examples",
-    "read_examples": "csl.examples",
-    "Grammar": "csl.grammar",
-    "Rule": "csl.grammar",
-    "read_grammar": "csl.grammar",
-    "OutputCfg": "csl.grammar.output_cfg",
-    "InductionConfig": "csl.induction.config",
-    "FitConfig": "csl.model.config",
-    "Model": "csl.model.model",
-    "SampleConfig": "csl.sampling.config",
-    "train": "csl.seq2seq.train",
-    "TrainConfig": "csl.seq2seq.config",
-    "Seq2Seq": "csl.seq2seq.predictor",
-}
+def _homes() -> dict[str, str]:
+    """Give the module of each public name."""
+    stub = Path(__file__).with_suffix(".pyi").read_text(encoding="utf-8")
+    return {name: module for module, name in re.findall(r"^from (\S+) import (\w+) as \w+$", stub, re.MULTILINE)}
 
 
 def __getattr__(name: str) -> Any:
-    """Import what is asked for, only then: `import csl` is quick."""
-    from importlib import import_module  # noqa: PLC0415 — this function is here to put imports off
-
-    if name not in _HOME:
+    homes = _homes()
+    if name == "__all__":
+        return sorted(homes)
+    if name not in homes:
         raise AttributeError(f"module 'csl' has no attribute {name!r}")
-    return getattr(import_module(_HOME[name]), name)
+    value = globals()[name] = getattr(import_module(homes[name]), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_homes()})

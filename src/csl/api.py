@@ -1,9 +1,7 @@
-"""The Python interface: what `import csl` offers."""
+"""The Python interface: what `import csl` offers, beside classes. It calls the same functions as the stages of runs."""
 
-import warnings
 from collections.abc import Callable, Iterable
-from functools import partial
-from importlib.util import find_spec
+from dataclasses import dataclass
 
 from csl.baselines.geca import Geca, GecaConfig
 from csl.engine.threads import Threads
@@ -11,57 +9,59 @@ from csl.errors import InputError
 from csl.examples import Example
 from csl.grammar import Grammar, Rule
 from csl.grammar.output_cfg import OutputCfg
-from csl.induction.auto import choose
-from csl.induction.config import InductionConfig, preset
+from csl.induction.config import InductionConfig
 from csl.induction.induce import Step
-from csl.induction.induce import induce as _induce
+from csl.log import Log
 from csl.model.config import FitConfig
-from csl.model.config import choose as choose_fit
-from csl.model.config import preset as fit_preset
-from csl.model.fit import Progress
-from csl.model.fit import fit as _fit
 from csl.model.model import Model
-from csl.runs.mixture import Augmented, Mixture, check_held_out, warn
+from csl.runs.mixture import Mixture
+from csl.runs.recipe import AUTO, FitOptions, InductionOptions, Recipe, SampleOptions
+from csl.runs.stages import check as checking
+from csl.runs.stages import fit as fitting
+from csl.runs.stages import induce as inducing
 from csl.sampling.config import SampleConfig
-from csl.sampling.config import preset as sample_preset
 from csl.sampling.sampler import Sampler
+
+log = Log("api")
+
+
+@dataclass(frozen=True)
+class Augmented(Mixture):
+    """A mixture, the grammar and model that its synthetic pairs were drawn from, and what speaks against it."""
+
+    grammar: Grammar
+    model: Model
+    warnings: tuple[str, ...]
 
 
 def induce(
     examples: Iterable[Example],
-    config: InductionConfig | str = "auto",
+    config: InductionConfig | str = AUTO,
     *,
-    seeds: Iterable[Rule] = (),
+    seed_rules: Iterable[Rule] = (),
     output_cfg: OutputCfg | None = None,
     threads: int = 1,
-    progress: Callable[[Step], None] | None = None,
+    progress: Callable[[Step], None] = lambda _: None,
 ) -> Grammar:
     """Induce a grammar that derives every example.
 
     `config` is an `InductionConfig`, the name of a preset, or "auto", which chooses options, and seed rules beside
-    yours, by a look at the examples. `progress` is called after every step.
+    yours, by looking at the examples. `progress` is called after every step.
     """
     examples = list(examples)
-    if config == "auto":
-        seeds = list(seeds)
-        choice = choose(examples, seeds, output_cfg)
-        config, seeds = choice.config, [*seeds, *choice.seeds]
-    elif isinstance(config, str):
-        config = preset(config)
-    return _induce(
-        examples, config, seeds=seeds, output_cfg=output_cfg, engine=Threads(threads), progress=progress
+    resolved, rules, _ = inducing.resolve(_induction(config), examples, seed_rules, output_cfg)
+    return inducing.induce(
+        examples, resolved, seed_rules=rules, output_cfg=output_cfg, engine=Threads(threads), progress=progress
     ).grammar
 
 
 def fit(
     grammar: Grammar,
     examples: Iterable[Example],
-    config: FitConfig | str = "auto",
+    config: FitConfig | str = AUTO,
     *,
-    dev: Iterable[Example] = (),
     output_cfg: OutputCfg | None = None,
     threads: int = 1,
-    progress: Callable[[Progress], None] | None = None,
 ) -> Model:
     """Fit a model: `csl.fit(grammar, examples).parse("jump twice")`.
 
@@ -69,59 +69,50 @@ def fit(
     only. Pairs that the grammar does not derive are left out, with a warning that counts them.
     """
     examples = list(examples)
-    if config == "auto":
-        config, _ = choose_fit(len(grammar), len(examples))
-    elif isinstance(config, str):
-        config = fit_preset(config)
-    engine = Threads(threads)
-    fitted = _fit(grammar, examples, config, dev=list(dev), output_cfg=output_cfg, engine=engine, progress=progress)
-    if fitted.left_out:
-        line = f"{len(fitted.left_out):,} pairs left out: the grammar does not derive them, or in too many ways"
-        warnings.warn(line, stacklevel=2)
-    return fitted.model
+    resolved = fitting.resolve(_fit(config), len(grammar), len(examples))
+    return fitting.fit(grammar, examples, resolved, output_cfg=output_cfg, engine=Threads(threads)).model
 
 
 def augment(
     examples: Iterable[Example],
     number: int = 100_000,
     *,
-    config: str = "auto",
+    preset: str = AUTO,
+    induction: InductionConfig | None = None,
+    fit: FitConfig | None = None,
     sampling: SampleConfig | None = None,
-    seeds: Iterable[Rule] = (),
+    seed_rules: Iterable[Rule] = (),
     output_cfg: OutputCfg | None = None,
+    check: bool = True,
     threads: int = 1,
 ) -> Augmented:
     """Sample new pairs from examples: a mixture of both in equal parts, to train on.
 
     Iterating over the result gives the mixture; `.synthetic` are the new pairs, `.weighted()` gives each pair once with
-    a weight, `.to_dataset()` a Hugging Face `Dataset`. `config` is the name of a preset, or "auto".
+    a weight, `.to_dataset()` a Hugging Face `Dataset`. The options are those of a preset, or "auto"; `induction`, `fit`
+    and `sampling` replace those of a stage. `check` learns from nine tenths of the examples and parses the rest, to
+    warn if the grammar looks too weak to help.
     """
-    examples, own, engine = list(examples), list(seeds), Threads(threads)
-    rules = own
-    if config == "auto":
-        choice = choose(examples, own, output_cfg)
-        inducing, rules = choice.config, [*own, *choice.seeds]
-        fitting = None
-    else:
-        inducing, fitting = preset(config), fit_preset(config)
-    grammar = _induce(examples, inducing, seeds=rules, output_cfg=output_cfg, engine=engine).grammar
-    fitting, said = fitting or choose_fit(len(grammar), len(examples))[0], list[str]()
-    if fitting.optimizer == "adam" and find_spec("torch") is None:
-        fitting = fitting.model_copy(update={"optimizer": "em"})
-        said.append("torch is not installed: fitted by expectation-maximisation instead of Adam")
-    drawing = sampling or sample_preset(config)
-    model = _fit(grammar, examples, fitting, output_cfg=output_cfg, engine=engine).model
+    examples, own, engine = list(examples), list(seed_rules), Threads(threads)
+    config, rules, _ = inducing.resolve(_induction(induction or preset), examples, own, output_cfg)
+    grammar = inducing.induce(examples, config, seed_rules=rules, output_cfg=output_cfg, engine=engine).grammar
+    fit_config = fitting.resolve(_fit(fit or preset), len(grammar), len(examples))
+    model = fitting.fit(grammar, examples, fit_config, output_cfg=output_cfg, engine=engine).model
+    warnings: list[str] = []
+    if check:
+        warnings += checking.check(
+            examples, config, fit_config, grammar=grammar, seed_rules=own, auto=not induction and preset == AUTO,
+            output_cfg=output_cfg, engine=engine,
+        )["warnings"]  # fmt: skip
     synthetic: list[Example] = []
     try:
-        sampler = Sampler(grammar, drawing, model=model, output_cfg=output_cfg, train=examples)
-    except InputError as error:  # no rule has nonterminals, or none leads to a valid output
-        said.append(f"nothing to sample, there are only the original pairs: {error}")
-    else:
+        sampler = Sampler(grammar, sampling or _sampling(preset), model=model, output_cfg=output_cfg, train=examples)
         synthetic = [sample.example for sample in sampler.stream(number, engine)]
-    check = partial(check_held_out, examples, inducing, fitting, seeds=own, auto=config == "auto", engine=engine)
-    without_cfg = check() if output_cfg else None
-    said += warn(grammar, check(output_cfg=output_cfg), number, len(synthetic), without_cfg)
-    return Augmented(examples, synthetic, grammar, model, tuple(said))
+    except InputError as error:  # no rule has nonterminals, or none leads to a valid output
+        warnings.append(f"nothing to sample, there are only the original pairs: {error}")
+    if 0 < len(synthetic) < number:
+        warnings.append(f"only {len(synthetic):,} of {number:,} pairs: the grammar has no more of this kind")
+    return Augmented(examples, synthetic, grammar, model, tuple(warnings))
 
 
 def geca(examples: Iterable[Example], number: int = 100_000, config: GecaConfig | None = None) -> Mixture:
@@ -129,3 +120,19 @@ def geca(examples: Iterable[Example], number: int = 100_000, config: GecaConfig 
     examples = list(examples)
     swaps = Geca(examples, config or GecaConfig()).stream(number)
     return Mixture(examples, [swap.example for swap in swaps])
+
+
+def _induction(config: InductionConfig | str) -> InductionOptions:
+    if isinstance(config, str):
+        return Recipe().with_tables({"induction": {"preset": config}}).induction
+    return InductionOptions(**config.model_dump())
+
+
+def _fit(config: FitConfig | str) -> FitOptions:
+    if isinstance(config, str):
+        return Recipe().with_tables({"fit": {"preset": config}}).fit
+    return FitOptions(**config.model_dump())
+
+
+def _sampling(preset: str) -> SampleOptions:
+    return Recipe().with_tables({"sampling": {"preset": preset}}).sampling

@@ -185,3 +185,14 @@ def read_lines(path: Path | str) -> Iterator[tuple[int, str]]:
         raise InputError("not a complete gzip file; copy or download it again", path) from error
     except OSError as error:
         raise from_system(error, "cannot be read", path) from error
+
+
+atomic_write = replacing
+
+
+def is_stream(path: Path | str) -> bool:
+    """Whether a path is standard output rather than a file."""
+    return str(path) in ("-", "/dev/stdout")
+
+
+refuse_input_as_output = spare

@@ -105,3 +105,6 @@ def _take(file: TextIO, path: Path, wait: bool) -> bool:
         path.unlink(missing_ok=True)
         raise
     return True
+
+
+folder_lock = alone

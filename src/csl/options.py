@@ -15,6 +15,8 @@ from csl.files import read_lines
 
 Config = TypeVar("Config", bound=BaseModel)
 
+RENAMED = {"piece": "micro_batch_size", "seeds": "seed_rules", "unlabeled": "unlabelled"}
+
 
 def read_toml(path: Path | str) -> dict[str, Any]:
     """Read a TOML file."""
@@ -35,7 +37,7 @@ def read_options(path: Path | str, section: str, config: BaseModel) -> dict[str,
     if not isinstance(options, dict):
         raise InputError(f"`{section}` is not a table", path)
     if stray := [key for key, value in values.items() if not isinstance(value, dict)]:
-        raise InputError(f"{stray[0]!r} stands outside the table [{section}]; move it below that line", path)
+        raise InputError(f"{stray[0]!r} is outside the table [{section}]; move it below that line", path)
     changed(config, options, path)
     return options
 
@@ -44,20 +46,26 @@ def parse_setting(text: str) -> tuple[str, str]:
     """Split `key=value`."""
     key, equals, value = text.partition("=")
     if not equals:
-        raise InputError(f"--set {text}: expected key=value, for example --set seed=1")
+        raise InputError(f"--set {text}: expected key=value, for example --set steps=100")
     return key.strip(), value.lstrip()  # a prefix may end with a blank
 
 
 def changed(
     config: Config, values: Mapping[str, object] | Iterable[tuple[str, object]], path: Path | str | None = None
 ) -> Config:
-    """Return the config with some values changed; an unknown key or a wrong value is refused by name."""
+    """Return the config with some values changed; an unknown key or a wrong value is refused by name.
+
+    Values that nobody gave stay unset (`model_fields_set`), so that a choice made later can fill them in.
+    """
     new, fields = dict(values), type(config).model_fields
     for key in new:
-        if key not in fields:
-            raise InputError(f"no option {key!r}; {nearest(key, fields)}", path)
+        if key in fields:
+            continue
+        if RENAMED.get(key) in fields:
+            raise InputError(f"the option {key!r} is now {RENAMED[key]!r}", path)
+        raise InputError(f"no option {key!r}; {nearest(key, fields)}", path)
     try:
-        return type(config).model_validate(config.model_dump() | new)
+        return type(config).model_validate(config.model_dump(exclude_unset=True) | new)
     except ValidationError as error:
         first = error.errors()[0]
         raise InputError(f"{first['loc'][0]} = {first['input']!r}: {first['msg'].lower()}", path) from error

@@ -34,7 +34,7 @@ from csl.cli import (
     table,
     train,
 )
-from csl.cli.console import hear_interrupts, is_interrupt, new_console
+from csl.cli.console import handle_interrupts, is_interrupt, new_console
 from csl.errors import FAILURES, REMEDIES, CslError, InputError, LimitWarning, from_system
 
 COMPILED = "compiled code (NUMBA_CACHE_DIR)"
@@ -107,7 +107,7 @@ def main() -> None:
     if isinstance(sys.stdin, io.TextIOWrapper):
         sys.stdin.reconfigure(errors="surrogateescape")  # what is no text is a word that no rule knows
     warnings.showwarning = _show_warning
-    hear_interrupts()
+    handle_interrupts()
     try:
         app()
     except CslError as error:

@@ -1,8 +1,10 @@
-"""Where commands and people meet: a console that prints any data as it is, progress, and Ctrl-C."""
+"""Where commands and people meet: a console that prints any data as it is, messages and progress, and Ctrl-C."""
 
+import logging
 import os
 import signal
 import threading
+import time
 from types import FrameType
 
 import typer
@@ -11,8 +13,10 @@ from rich.live import Live
 from rich.spinner import Spinner
 from rich.text import Text
 
-LOOKING = "looking at the examples (the first run compiles for a while) …"
+from csl.log import PROGRESS
+
 RETURNING = ("namedtuple_", "numba.core.serialize")  # modules in which numba makes a value that a kernel returns
+EVERY = 30  # seconds between lines of progress where there is no terminal
 
 
 def new_console(*, stderr: bool = False) -> Console:
@@ -23,7 +27,7 @@ def new_console(*, stderr: bool = False) -> Console:
     return made
 
 
-def hear_interrupts() -> None:
+def handle_interrupts() -> None:
     """Let Ctrl-C stop the program, unless it is meant to be ignored."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, interrupt)
@@ -40,32 +44,51 @@ def interrupt(number: int, frame: FrameType | None) -> None:
 
 
 def is_interrupt(error: BaseException | None) -> bool:
-    """Tell whether an error is Ctrl-C; met inside a compiled function it comes as the cause of a SystemError."""
+    """Tell whether an error is Ctrl-C; inside a compiled function it comes as the cause of a SystemError."""
     return isinstance(error, KeyboardInterrupt) or (error is not None and is_interrupt(error.__cause__))
 
 
-class LiveLine:
-    """One line that changes at a terminal, plain lines otherwise; Ctrl-C ends with a word on how to go on."""
+class Messages(logging.Handler):
+    """Prints the messages of stages: results as lines, progress on one line that changes at a terminal.
 
-    def __init__(self, console: Console, text: str, stopped: str) -> None:
-        self._console, self._stopped = console, stopped
-        self._line = Spinner("dots", Text(text))
-        self._live = Live(self._line, console=console, transient=True)
+    Where there is no terminal, a line of progress is printed every 30 seconds. Ctrl-C ends with how to resume.
+    """
 
-    def __enter__(self) -> "LiveLine":
+    def __init__(self, start: str = "starting …", stopped: str = "", *, stderr: bool = False) -> None:
+        super().__init__(PROGRESS)
+        self._console, self._stopped, self._last = new_console(stderr=stderr), stopped, time.monotonic()
+        self._line = Spinner("dots", Text(start))
+        self._live = Live(self._line, console=self._console, transient=True)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print a message by its level."""
+        text = record.getMessage()
+        if record.levelno > PROGRESS:
+            style = "yellow" if record.levelno >= logging.WARNING else None
+            prefix = "warning: " if style else ""
+            self._console.print(prefix + text, style=style)
+            self._last = time.monotonic()
+        elif self._console.is_terminal:
+            self._line.update(text=Text(text))
+        elif time.monotonic() - self._last > EVERY:
+            self._console.print(text)
+            self._last = time.monotonic()
+
+    def heading(self, text: str) -> None:
+        """Print a line in bold."""
+        self._console.print(text, style="bold")
+
+    def __enter__(self) -> "Messages":
+        logger = logging.getLogger("csl")
+        logger.setLevel(PROGRESS)
+        logger.addHandler(self)
         if self._console.is_terminal:
             self._live.start()
         return self
 
     def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
         self._live.stop()
+        logging.getLogger("csl").removeHandler(self)
         if is_interrupt(error):
-            new_console(stderr=True).print(self._stopped)
+            new_console(stderr=True).print(f"stopped; {self._stopped}" if self._stopped else "stopped")
             raise typer.Exit(130)
-
-    def update(self, text: str, plain: str = "") -> None:
-        """Show `text` at a terminal; otherwise print `plain`, if there is any."""
-        if self._console.is_terminal:
-            self._line.update(text=Text(text))
-        elif plain:
-            self._console.print(plain)

@@ -7,11 +7,13 @@ import typer
 from rich.table import Table
 
 from csl.cli.console import new_console
+from csl.cli.options import Fields, shares_options
 
 if TYPE_CHECKING:
     from csl.seq2seq.predictions import Breakdown
 
 
+@shares_options
 def ensemble(
     csl: Annotated[Path, typer.Argument(help="Predictions of CSL, as csl parse writes them.")],
     seq2seq: Annotated[Path, typer.Argument(help="Predictions of a seq2seq model, as csl predict writes them.")],
@@ -19,11 +21,11 @@ def ensemble(
         Path | None, typer.Option(help="Predictions of a model trained with synthetic pairs, for the table.")
     ] = None,
     test: Annotated[
-        Path | None, typer.Option(help="The right outputs: print the breakdown. TSV: column 3 is a category.")
+        Path | None, typer.Option(help="The correct outputs: print the breakdown. TSV: column 3 is a category.")
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Write the ensemble's predictions here.")] = None,
-    input_field: Annotated[str, typer.Option(help="JSON lines: the field with the input.")] = "input",
-    output_field: Annotated[str, typer.Option(help="JSON lines: the field with the output.")] = "output",
+    *,
+    fields: Fields,
 ) -> None:
     """Take CSL's output where there is one, else that of the seq2seq model.
 
@@ -31,13 +33,13 @@ def ensemble(
     """
     from csl.errors import InputError
     from csl.examples import read_examples
-    from csl.files import atomic_writer, spare
+    from csl.files import atomic_writer, refuse_input_as_output
     from csl.seq2seq.predictions import Predictions, breakdown
     from csl.seq2seq.predictions import ensemble as combine
 
     if not (out or test):
         raise InputError("nothing to do: give --out for predictions, --test for the table, or both")
-    spare(out, csl, seq2seq, augmented, test)
+    refuse_input_as_output(out, csl, seq2seq, augmented, test)
     console = new_console()
     ours, theirs = Predictions.read(csl), Predictions.read(seq2seq)
     theirs.check(ours.inputs, csl)
@@ -47,8 +49,7 @@ def ensemble(
         better.check(ours.inputs, csl)
         systems["Aug."] = better.outputs
     if test:
-        fields = {"columns": ("category",), "source_field": input_field, "target_field": output_field}
-        examples = list(read_examples(test, **fields))  # type: ignore[arg-type]
+        examples = list(read_examples(test, columns=("category",), **fields.names))
         ours.check([example.source_text for example in examples], test)
         console.print(_table(breakdown(examples, ours.outputs, systems)))
     if out:

@@ -8,13 +8,13 @@ import typer
 from rich.table import Table
 
 from csl.cli.console import new_console
-from csl.cli.engine import AddressOption, EngineOption, ThreadsOption, engine_of
-from csl.cli.limits import MemoryOption, TimeoutOption
+from csl.cli.options import Budget, Device, Fields, Workers, shares_options
 
 if TYPE_CHECKING:
     from csl.examples.score import Score
 
 
+@shares_options
 def evaluate(
     what: Annotated[
         Path, typer.Argument(help="A run folder with grammar and model, one of csl train, or a file of predictions.")
@@ -22,38 +22,35 @@ def evaluate(
     test: Annotated[
         Path, typer.Argument(help="Examples: TSV or JSON lines, plain or .gz. TSV: column 3 is a category.")
     ],
-    errors: Annotated[Path | None, typer.Option(help="Write wrong outputs here: input, right output, output.")] = None,
-    max_memory: MemoryOption = "512M",
-    timeout: TimeoutOption = None,
-    threads: ThreadsOption = 1,
-    engine: EngineOption = "threads",
-    address: AddressOption = None,
-    device: Annotated[str, typer.Option(help="Of a seq2seq model: auto, cpu or cuda.")] = "auto",
-    input_field: Annotated[str, typer.Option(help="JSON lines: the field with the input.")] = "input",
-    output_field: Annotated[str, typer.Option(help="JSON lines: the field with the output.")] = "output",
+    errors: Annotated[Path | None, typer.Option(help="Write wrong outputs here: input, correct output, output.")] = None,
+    device: Device = "auto",
+    *,
+    budget: Budget,
+    workers: Workers,
+    fields: Fields,
 ) -> None:
-    """Compare outputs for the inputs of TEST with its outputs; white space around signs does not count.
+    """Compare outputs for the inputs of TEST with its outputs; white space around punctuation does not count.
 
     Accuracy counts all examples, precision those that get an output. Log probabilities, of a parser, are means over the
     pairs that the grammar derives.
     """
     from csl.examples import Example, read_examples, write_examples
     from csl.examples.score import same, score
-    from csl.files import spare
+    from csl.files import refuse_input_as_output
 
-    spare(errors, what, test)
+    refuse_input_as_output(errors, what, test)
+    workers.check()
     console = new_console()
-    fields = {"columns": ("category",), "source_field": input_field, "target_field": output_field}
-    trained = any((what / name).exists() for name in ("train.json", "codec.json"))
+    trained = any((what / name).exists() for name in ("model", "codec.json"))
     if what.is_dir() and not trained:
         from csl.model.evaluate import evaluate as measure
         from csl.parsing.limits import Limits
-        from csl.runs.fitting import load_model
+        from csl.runs.folder import RunFolder
 
-        limits = Limits.of(max_memory, timeout)
-        model = load_model(what)
-        examples = list(read_examples(test, **fields))  # type: ignore[arg-type]
-        with engine_of(threads, engine, address) as opened:
+        limits = Limits.of(budget.max_memory, budget.timeout)
+        model = RunFolder.open(what).model()
+        examples = list(read_examples(test, columns=("category",), **fields.names))
+        with workers.open() as opened:
             found = measure(model, examples, opened, limits)
         outputs = found.outputs
         console.print(score_table(found.groups, found.score))
@@ -64,8 +61,8 @@ def evaluate(
         if found.given_up:
             console.print(found.given_up)
     else:
-        examples = list(read_examples(test, **fields))  # type: ignore[arg-type]
-        outputs = _predicted(what, [example.source_text for example in examples], test, device, threads)
+        examples = list(read_examples(test, columns=("category",), **fields.names))
+        outputs = _predicted(what, [example.source_text for example in examples], test, device, workers.threads)
         total, groups = score(examples, outputs)
         console.print(score_table(groups, total))
     if errors:

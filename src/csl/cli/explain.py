@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from csl.cli.console import new_console
-from csl.cli.engine import AddressOption, EngineOption, ThreadsOption, engine_of
+from csl.cli.options import Fields, Workers, shares_options
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,6 +24,7 @@ MOST_CATEGORIES = 40  # a third column with more values than this is not a categ
 Run = Annotated[Path, typer.Argument(help="Run folder with a grammar.txt, or a grammar file.")]
 
 
+@shares_options
 def coverage(
     run: Run,
     data: Annotated[
@@ -32,23 +33,21 @@ def coverage(
     missing: Annotated[
         Path | None, typer.Option(help="Write the examples that are not derivable to this .tsv or .jsonl file.")
     ] = None,
-    threads: ThreadsOption = 1,
-    engine: EngineOption = "threads",
-    address: AddressOption = None,
-    input_field: Annotated[str, typer.Option(help="JSON lines: the field with the input.")] = "input",
-    output_field: Annotated[str, typer.Option(help="JSON lines: the field with the output.")] = "output",
+    *,
+    workers: Workers,
+    fields: Fields,
 ) -> None:
     """Count the examples that the grammar derives, and the inputs that it derives to any output."""
     from csl.examples import read_examples, write_examples
-    from csl.files import spare
+    from csl.files import refuse_input_as_output
 
-    spare(missing, run, data)
+    refuse_input_as_output(missing, run, data)
     columns = ("category",)
-    examples = list(read_examples(data, columns=columns, source_field=input_field, target_field=output_field))
+    examples = list(read_examples(data, columns=columns, **fields.names))
     deriver = _deriver(run)
     console = new_console()
     console.print(f"{len(deriver.rules):,} rules, {len(examples):,} examples")
-    with _working(), engine_of(threads, engine, address) as opened:
+    with _working(), workers.open() as opened:
         right = deriver.derivable(examples, opened)
         covered = deriver.covered([example.source for example in examples], opened)
     _print_shares(console, examples, right, covered)
@@ -68,7 +67,7 @@ def _print_shares(
     from rich.text import Text
 
     table = Table("", box=None, pad_edge=False)
-    for header in ("examples", "right output", "", "any output", ""):
+    for header in ("examples", "correct output", "", "any output", ""):
         table.add_column(header, justify="right", no_wrap=True)
     groups: dict[str, list[int]] = {}
     for place, example in enumerate(examples):

@@ -6,24 +6,23 @@ from typing import Annotated
 
 import typer
 
-from csl.cli.console import LiveLine, new_console
+from csl.cli.console import Messages, new_console
+from csl.cli.options import Fields, TrainFile, shares_options
 
 
+@shares_options
 def geca(
-    train: Annotated[Path, typer.Argument(help="Examples: .tsv (input<TAB>output) or .jsonl, or either with .gz.")],
-    out: Annotated[Path, typer.Option(help="The .tsv or .jsonl file to write, or either with .gz.")],
+    train: TrainFile,
+    out: Annotated[Path, typer.Option(help="The .tsv or .jsonl file to write, or either with .gz; -: the screen.")],
     number: Annotated[int, typer.Option("-n", min=1, help="How many pairs, at most.")] = 100_000,
     window: Annotated[int, typer.Option(help="Tokens of a span of a fragment, at most.")] = 4,
-    context: Annotated[
-        int | None, typer.Option(help="Templates agree if so many tokens around holes do; default: all tokens.")
-    ] = None,
     unique: Annotated[bool, typer.Option("--unique", help="Each pair once.")] = False,
-    seed: Annotated[int, typer.Option(help="Of the order of swaps.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the order of swaps.")] = 0,
     merge: Annotated[Path | None, typer.Option(help="Another file, for old and new pairs in equal parts.")] = None,
-    weights: Annotated[bool, typer.Option("--weights", help="There, write each pair once, with a weight.")] = False,
+    weights: Annotated[bool, typer.Option("--weights", help="In --merge, each pair once, with a weight.")] = False,
     provenance: Annotated[bool, typer.Option("--provenance", help="Add parent example and fragments.")] = False,
-    input_field: Annotated[str, typer.Option(help="JSON lines: the field with the input.")] = "input",
-    output_field: Annotated[str, typer.Option(help="JSON lines: the field with the output.")] = "output",
+    *,
+    fields: Fields,
 ) -> None:
     """Make new pairs from TRAIN by swapping fragments that occur in the same template (GECA, Andreas 2020).
 
@@ -32,37 +31,34 @@ def geca(
     from csl.baselines.geca import Geca, GecaConfig
     from csl.errors import InputError
     from csl.examples import read_examples
-    from csl.files import spare
+    from csl.files import refuse_input_as_output
     from csl.options import changed
-    from csl.runs.geca import licence_beside, write_merged, write_swaps
+    from csl.runs.mixture import Mixture
+    from csl.runs.stages.merge import merge as write_merged
+    from csl.runs.stages.sample import log, swaps, write_pairs
 
-    console, start = new_console(), time.perf_counter()
-    options = changed(GecaConfig(), {"window": window, "context": context, "unique": unique, "seed": seed})
+    console, start = new_console(stderr=True), time.perf_counter()
+    options = changed(GecaConfig(), {"window": window, "unique": unique, "seed": seed})
     if weights and not merge:
-        raise InputError("--weights is of the merged file; name one with --merge")
+        raise InputError("--weights requires --merge")
     if merge and merge.resolve() == out.resolve():
-        raise InputError("--out and --merge are one file; --merge names another, for old and new pairs", merge)
+        raise InputError("--out and --merge are the same file; choose another for --merge", merge)
     for path in (out, merge):
-        spare(path, train)
-    examples = list(read_examples(train, source_field=input_field, target_field=output_field))
+        refuse_input_as_output(path, train)
+    examples = list(read_examples(train, **fields.names))
     console.print(f"{train}: {len(examples):,} examples, {len(set(examples)):,} distinct")
-    with LiveLine(console, "starting (the first run compiles for a while) …", "stopped; nothing was written") as live:
-        found = Geca(examples, options, progress=live.update)
-        written = write_swaps(
-            out, found, number, provenance=provenance, about={"train": str(train), "licence": licence_beside(train)},
-            progress=lambda n: live.update(f"{n:,} of {number:,} pairs"),
-        )  # fmt: skip
-    kept = f", context {context}" if context else ""
+    with Messages("starting (the first run compiles for a while) …", "nothing was written", stderr=True):
+        found = Geca(examples, options, progress=log.progress)
+        written = write_pairs(out, swaps(found, provenance), number, about={"train": str(train)})
+        if merge:
+            figures = write_merged(merge, Mixture(examples, [s.example for s in found.stream(number)]), weights=weights)
     console.print(f"{found.fragments:,} fragments can be swapped for others: {found.swaps:,} swaps")
     console.print(
-        f"{written:,} pairs (window {window}{kept}{' unique' * unique}, seed {seed}); "
-        f"{time.perf_counter() - start:.1f} s"
+        f"{written:,} pairs (window {window}{' unique' * unique}, seed {seed}); {time.perf_counter() - start:.1f} s"
     )
     if found.exhausted:
         console.print(f"fewer than {number:,}: there are no more, or almost none")
     console.print(f"wrote {out}")
     if merge:
-        original, copied = write_merged(merge, examples, out, weights).copies
-        console.print(
-            f"wrote {merge}: {len(examples):,} original pairs × {original:,} and {written:,} new × {copied:,}"
-        )
+        old, new = figures["copies"]
+        console.print(f"wrote {merge}: {len(examples):,} original pairs × {old:,} and {written:,} new × {new:,}")

@@ -1,106 +1,84 @@
 """`csl induce`: from examples to a grammar in a run folder."""
 
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from csl.cli.console import LOOKING, LiveLine, new_console
-from csl.cli.engine import AddressOption, EngineOption, ThreadsOption, engine_of
+from csl.cli.console import Messages, new_console
+from csl.cli.options import Configured, Fields, OldSeeds, OutFolder, Resume, TrainFile, Workers, shares_options
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from collections.abc import Iterable
 
-    from csl.induction.config import InductionConfig
-    from csl.induction.induce import Induced, Step
+    from csl.runs.folder import Figures
+    from csl.runs.recipe import Recipe
+    from csl.runs.stage import Stage
+
+SeedRules = Annotated[list[Path] | None, typer.Option(help="A file of seed rules; may be repeated.")]
+OutputCfgFile = Annotated[Path | None, typer.Option(help="A CFG of valid outputs.")]
 
 
+@shares_options
 def induce(
-    train: Annotated[Path, typer.Argument(help="Examples: .tsv (input<TAB>output) or .jsonl, or either with .gz.")],
-    out: Annotated[Path, typer.Option(help="The run folder to write.")],
-    preset: Annotated[str, typer.Option(help="auto, scan, cogs, geoquery or smcalflow.")] = "auto",
-    config: Annotated[Path | None, typer.Option(help="A TOML file with options, applied over the preset.")] = None,
-    settings: Annotated[
-        list[str] | None, typer.Option("--set", help="An option as key=value; may be repeated.")
-    ] = None,
-    seeds: Annotated[list[Path] | None, typer.Option(help="A file of seed rules; may be repeated.")] = None,
-    output_cfg: Annotated[Path | None, typer.Option(help="A CFG of valid outputs.")] = None,
-    threads: ThreadsOption = 1,
-    engine: EngineOption = "threads",
-    address: AddressOption = None,
-    resume: Annotated[bool, typer.Option(help="Go on with the run in the folder if it is the same.")] = True,
-    input_field: Annotated[str, typer.Option(help="JSON lines: the field with the input.")] = "input",
-    output_field: Annotated[str, typer.Option(help="JSON lines: the field with the output.")] = "output",
+    train: TrainFile,
+    out: OutFolder,
+    seed_rules: SeedRules = None,
+    output_cfg: OutputCfgFile = None,
+    resume: Resume = True,
+    seeds: OldSeeds = None,
+    *,
+    configured: Configured,
+    workers: Workers,
+    fields: Fields,
 ) -> None:
     """Induce a grammar that derives every example of TRAIN.
 
-    Writes grammar.txt, config.json and metrics.jsonl to the run folder.
+    Writes grammar.txt and a copy of the data to the run folder.
 
-    A run that was stopped goes on where it was when the command is given again.
+    A run that was stopped resumes when the command is given again.
     """
-    from csl.examples import read_examples
-    from csl.examples.example import tally
-    from csl.grammar.notation import read_rules
-    from csl.grammar.output_cfg import OutputCfg
-    from csl.induction.auto import choose, missed_by_presets
-    from csl.induction.config import InductionConfig, read_config
-    from csl.induction.config import preset as find_preset
-    from csl.options import changed, parse_setting
+    from csl.runs.stages import DATA, INDUCE
 
-    console, start = new_console(), time.perf_counter()
-    given = read_config(config) if config else {}
-    given |= map(parse_setting, settings or [])
-    options = changed(InductionConfig() if preset == "auto" else find_preset(preset), given)
-    rules = [rule for file in seeds or [] for rule in read_rules(file)]
-    cfg = OutputCfg.read(output_cfg) if output_cfg else None
-    examples = list(read_examples(train, source_field=input_field, target_field=output_field))
-    console.print(f"{train}: {tally(examples)}")
-    about: dict[str, object] = {"train": str(train), "examples": len(examples)}
-    if preset == "auto":
-        with LiveLine(console, LOOKING, "stopped; nothing was written"):
-            choice = choose(examples, rules, cfg)
-        options, rules = changed(choice.config, given), [*rules, *choice.seeds]
-        about["reasons"] = choice.reasons
-        for reason in choice.reasons:
-            console.print(f"auto: {reason}", style="dim")
-    elif not rules and (missed := missed_by_presets(examples)):
-        console.print(missed, style="dim")
-
-    starting = "starting (the first run compiles for a while) …"
-    stopped = "stopped; the same command goes on from the last step"
-    with LiveLine(console, starting, stopped) as live, engine_of(threads, engine, address) as opened:
-        from csl.runs.run import induce_into
-
-        def show(step: "Step", seconds: float) -> None:
-            found = f"{step.rules:,} rules, objective {step.objective:,.0f}, {step.candidates:,} candidates"
-            place = f"partition {step.partition}/{step.partitions} step {step.step}"
-            live.update(
-                f"{place.removeprefix('partition 1/1 ')}: {found}, {seconds:.1f} s",
-                f"{place}: {found}, {step.actions:,} actions, {seconds:.2f} s",
-            )
-
-        induced = induce_into(
-            out, examples, options, seeds=list(dict.fromkeys(rules)), output_cfg=cfg, engine=opened, resume=resume,
-            about=about, say=console.print, progress=show,
-        )  # fmt: skip
-    if induced:
-        _summary(console, induced, options, time.perf_counter() - start)
-        console.print(f"wrote {out / 'grammar.txt'}")
-
-
-def _summary(console: "Console", induced: "Induced", config: "InductionConfig", seconds: float) -> None:
-    """Say what was found: sizes, rules by arity, and the rules that save most."""
-    arities = [rule.arity for rule in induced.grammar]
-    by_arity = ", ".join(f"{arities.count(k):,} with {k}" for k in sorted(set(arities)))
-    console.print(
-        f"{len(induced.grammar):,} rules ({by_arity} nonterminals) derive every example; "
-        f"objective {induced.size_before:,.0f} → {induced.objective:,.0f}; {seconds:.1f} s",
-        style="bold",
-    )
-    if not any(arities):
+    recipe = new_recipe(configured, train, seed_rules, output_cfg, fields)
+    recipe = Configured(None, configured.config, configured.settings).apply(recipe, "induction")
+    figures = run_stages(out, recipe, (DATA, INDUCE), workers, resume=resume)["induce"]
+    console = new_console()
+    if figures["rules"] == figures["arities"]:
         console.print("No rule that other examples could share saves anything: the grammar derives nothing new.")
-    savings = induced.savings(config)
     console.print(f"The rules that save most:\n{'saves':>12}  {'examples':>8}  rule")
-    for rule in sorted(savings, key=lambda rule: -savings[rule])[:10]:
-        console.print(f"{savings[rule]:12,.0f}  {induced.uses[rule]:8,}  {rule}")
+    for rule, saves, uses in figures["savings"]:
+        console.print(f"{saves:12,.0f}  {uses:8,}  {rule}")
+    console.print(f"wrote {out / 'grammar.txt'}")
+
+
+def new_recipe(
+    configured: Configured, train: Path, seed_rules: list[Path] | None, output_cfg: Path | None, fields: Fields
+) -> "Recipe":
+    """Make the recipe of a run on files: a preset, and the files."""
+    from csl.runs.recipe import AUTO, Recipe
+
+    files = {"data.train": str(train), "data.seed_rules": tuple(map(str, seed_rules or ()))}
+    cfg = {"data.output_cfg": str(output_cfg)} if output_cfg else {}
+    return Recipe(train.stem, train.name).with_preset(configured.preset or AUTO).changed(files | cfg | fields.settings)
+
+
+def run_stages(
+    folder: Path,
+    recipe: "Recipe",
+    stages: "Iterable[Stage]",
+    workers: Workers,
+    *,
+    resume: bool,
+    replace: bool = False,
+    device: str = "auto",
+) -> "dict[str, Figures]":
+    """Carry out stages in a run folder; return what each found."""
+    workers.check()
+    with Messages("starting …", "give the same command again to resume"):
+        from csl.runs.folder import RunFolder
+        from csl.runs.stage import Run, Work
+
+        with workers.open() as engine:
+            work = Work(RunFolder(folder), recipe, engine=engine, device=device)
+            return Run(work, resume=resume, replace=replace).do(stages)

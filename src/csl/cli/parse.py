@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from csl.cli.console import new_console
-from csl.cli.engine import AddressOption, EngineOption, ThreadsOption, engine_of
-from csl.cli.limits import MemoryOption, TimeoutOption
+from csl.cli.options import Budget, Workers, shares_options
+from csl.errors import InputError
 
 if TYPE_CHECKING:
     from csl.engine.engine import Engine
@@ -18,19 +18,20 @@ if TYPE_CHECKING:
     from csl.parsing.limits import Abstained, Limits
 
 
+@shares_options
 def parse(
     run: Annotated[Path, typer.Argument(help="The run folder with grammar and model.")],
     text: Annotated[
         str | None,
         typer.Argument(metavar="INPUT", help="An input, or a file of inputs, one a line; default: a prompt."),
     ] = None,
+    file: Annotated[bool, typer.Option("--file", help="INPUT is a file.")] = False,
+    literal: Annotated[bool, typer.Option("--text", help="INPUT is an input, even if a file has that name.")] = False,
     k: Annotated[int, typer.Option("-k", min=1, help="Give so many outputs, the most probable first.")] = 1,
     scores: Annotated[bool, typer.Option(help="Give log p of the derivation and log p(output | input) too.")] = False,
-    max_memory: MemoryOption = "512M",
-    timeout: TimeoutOption = None,
-    threads: ThreadsOption = 1,
-    engine: EngineOption = "threads",
-    address: AddressOption = None,
+    *,
+    budget: Budget,
+    workers: Workers,
 ) -> None:
     """Parse an input, a file of inputs (written as input<TAB>output), or what is typed at a prompt.
 
@@ -38,12 +39,15 @@ def parse(
     the output is then empty, and for a single input the exit code is 1.
     """
     from csl.parsing.limits import Limits
-    from csl.runs.fitting import load_model
+    from csl.runs.folder import RunFolder
 
-    limits = Limits.of(max_memory, timeout)
-    model = load_model(run)
-    if text is not None and os.path.isfile(text):
-        with engine_of(threads, engine, address) as opened:
+    limits = Limits.of(budget.max_memory, budget.timeout)
+    workers.check()
+    if file and literal:
+        raise InputError("--file and --text exclude each other")
+    model = RunFolder.open(run).model()
+    if text is not None and is_file(text, file, literal):
+        with workers.open() as opened:
             _parse_file(model, Path(text), k, scores, opened, limits)
     elif text is not None:
         if not _parse_one(model, text, k, scores, limits):
@@ -57,6 +61,14 @@ def parse(
                 break
             if line.strip():
                 _parse_one(model, line, k, scores, limits)
+
+
+def is_file(text: str, file: bool, literal: bool) -> bool:
+    """Decide whether an argument is a file of inputs, and say so where it is not obvious."""
+    if not file and not literal and os.path.isfile(text):
+        new_console(stderr=True).print(f"{text}: read as a file of inputs; --text takes it as an input")
+        return True
+    return file
 
 
 def _parse_one(model: "Model", text: str, k: int, scores: bool, limits: "Limits") -> bool:

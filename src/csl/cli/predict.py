@@ -7,8 +7,12 @@ from typing import Annotated
 
 import typer
 
-from csl.cli.console import LiveLine, new_console
+from csl.cli.console import Messages, new_console
+from csl.cli.options import Device, TorchThreads
 from csl.cli.train import need_torch
+from csl.log import Log
+
+log = Log("predict")
 
 
 def predict(
@@ -26,16 +30,16 @@ def predict(
     output_cfg: Annotated[
         Path | None, typer.Option(help="A CFG of valid outputs: of the beams, those that it accepts come first.")
     ] = None,
-    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
-    threads: Annotated[int | None, typer.Option(min=1, help="Threads on the CPU; default: as torch chooses.")] = None,
+    device: Device = "auto",
+    threads: TorchThreads = None,
     input_field: Annotated[str, typer.Option(help="JSON lines: the field with the input.")] = "input",
 ) -> None:
     """Predict the output of each input, written as input<TAB>output."""
     from csl.examples.formats import read_inputs
-    from csl.files import atomic_writer, spare
+    from csl.files import atomic_writer, refuse_input_as_output
     from csl.grammar.output_cfg import OutputCfg
 
-    spare(out, inputs)
+    refuse_input_as_output(out, inputs)
     sources = read_inputs(inputs, input_field)
     cfg = OutputCfg.read(output_cfg) if output_cfg else None
     need_torch()
@@ -43,11 +47,11 @@ def predict(
 
     use_threads(threads)
     console, start = new_console(stderr=True), time.perf_counter()
-    with LiveLine(console, "loading …", "stopped; nothing was written") as live:
+    with Messages("loading …", "nothing was written", stderr=True):
         found = Seq2Seq.load(run, device).predict(
             sources, beams=beams or (8 if cfg else 1), k=k, scores=scores, batch_size=batch_size,
             accept=(lambda text: cfg.accepts(text.split())) if cfg else None,
-            progress=lambda done: live.update(f"predicted {done:,} of {len(sources):,}"),
+            progress=lambda done: log.progress(f"predicted {done:,} of {len(sources):,}"),
         )  # fmt: skip
     rows = (
         "\t".join([source, *(p.text if p.log_prob is None else f"{p.text}\t{p.log_prob:.3f}" for p in outputs)])

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from csl.cli.console import new_console
-from csl.cli.engine import ThreadsOption
+ThreadsOption = int
 
 
 def report(

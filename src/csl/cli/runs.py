@@ -14,26 +14,37 @@ def runs(
 ) -> None:
     """List run folders: rules of the grammar, shares of the test set, and the stages that were done.
 
-    `covered` are inputs that get an output from CSL; the systems' columns say how many outputs are right.
+    `covered` are inputs that get an output from CSL; the systems' columns say how many outputs are correct.
     """
     from csl.errors import InputError
-    from csl.runs.runs import find_runs, read_record
+    from csl.experiments.experiment import find_runs
+    from csl.runs.folder import RunFolder
+    from csl.runs.stages import SYSTEMS
 
-    table, problems = Table("run", "what", box=None), []
-    for name in ("rules", "covered", "CSL", "T5", "ensemble", "augmented"):
-        table.add_column(name, justify="right")
-    table.add_column("done")
-    for folder in find_runs(root):
+    rows: list[tuple[str, str, dict[str, str], str]] = []
+    problems = []
+    for path in find_runs(root):
         try:
-            record = read_record(folder)
-        except InputError as error:
-            problems.append(error)
+            record = RunFolder(path).record
+            figures = {name: done.figures for name, done in record.stages.items()}
+            cells = {"rules": f"{figures['induce']['rules']:,}"} if "induce" in figures else {}
+            for system, score in figures.get("evaluate", {}).get("systems", {}).items():
+                total = max(1, score["examples"])
+                cells |= {"covered": f"{score['answered'] / total:.1%}"} if system == "csl" else {}
+                cells[SYSTEMS.get(system, system)] = f"{score['right'] / total:.1%}"
+        except (InputError, KeyError, TypeError) as error:
+            problems.append(error if isinstance(error, InputError) else InputError("not the record of a run", path))
             continue
-        shares = (record.share("csl", "answered"), *map(record.share, ("csl", "t5", "ensemble", "augmented")))
-        cells = (f"{share:.1%}" if share is not None else "" for share in shares)
-        rules = f"{record.rules:,}" if record.rules is not None else ""
-        name = folder.relative_to(root).as_posix()
-        table.add_row(name, record.about.get("title", ""), rules, *cells, " ".join(record.stages))
-    new_console().print(table if table.row_count else f"no run folders in {root}; `csl run RECIPE` makes some")
+        rows.append((path.relative_to(root).as_posix(), record.title, cells, " ".join(record.stages)))
+    if not rows and not problems:
+        new_console().print(f"no run folders in {root}; `csl run RECIPE` makes some")
+    columns = [name for name in ("rules", "covered", *SYSTEMS.values()) if any(name in row[2] for row in rows)]
+    table = Table("run", "what", *columns, "done", box=None)
+    for column in table.columns[2:-1]:
+        column.justify = "right"
+    for name, title, cells, done in rows:
+        table.add_row(name, title, *(cells.get(column, "") for column in columns), done)
+    if rows:
+        new_console().print(table)
     if problems:
         raise problems[0]

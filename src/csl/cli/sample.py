@@ -1,107 +1,107 @@
 """`csl sample`: new pairs from the grammar of a run folder."""
 
 import time
-from contextlib import nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from csl.cli.console import LiveLine, new_console
-from csl.cli.engine import AddressOption, EngineOption, ThreadsOption, engine_of
+from csl.cli.console import Messages, new_console
+from csl.cli.induce import run_stages
+from csl.cli.options import Configured, Resume, Workers, shares_options
+from csl.errors import InputError
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from csl.runs.recipe import Recipe
+    from csl.runs.stage import Work
 
-    from csl.sampling.sampler import Sampler
+
+@dataclass(frozen=True)
+class Drawing:
+    """How pairs are drawn; --set has all options."""
+
+    strategy: Annotated[str | None, typer.Option(help="How to draw: see docs/sampling.md.")] = None
+    temperature: Annotated[
+        float | None, typer.Option(help="Divides θ of rules; inf: all rules equally likely. Means tempered.")
+    ] = None
+    unique: Annotated[bool, typer.Option("--unique", help="Each pair once.")] = False
+    new: Annotated[bool, typer.Option("--new", help="Drop pairs that are in the training set.")] = False
+
+    def apply(self, configured: Configured, recipe: "Recipe", number: int | None, **given: object) -> "Recipe":
+        """Change the options of sampling in a recipe."""
+        if self.temperature is not None and self.strategy not in (None, "tempered"):
+            raise InputError(f"--temperature requires strategy tempered, not {self.strategy}")
+        strategy = self.strategy or ("tempered" if self.temperature is not None else None)
+        own = {
+            "number": number, "strategy": strategy, "temperature": self.temperature, "unique": self.unique or None,
+            "new": self.new or None, **given,
+        }  # fmt: skip
+        return configured.apply(recipe, "sampling", own)
 
 
+@shares_options
 def sample(
     run: Annotated[Path, typer.Argument(help="The run folder with the grammar, and the model if one is needed.")],
-    number: Annotated[int, typer.Option("-n", min=1, help="How many pairs.")] = 100_000,
+    number: Annotated[int | None, typer.Option("-n", min=1, help="How many pairs.")] = None,
     out: Annotated[
-        Path | None, typer.Option(help="A .tsv or .jsonl file, or either with .gz; default: samples.tsv in RUN.")
+        Path | None, typer.Option(help="A .tsv or .jsonl file, or either with .gz; -: the screen. Default: in RUN.")
     ] = None,
     preview: Annotated[int, typer.Option(min=0, help="Only show so many, with their derivations.")] = 0,
-    strategy: Annotated[str | None, typer.Option(help="model, tempered, uniform or coverage.")] = None,
-    temperature: Annotated[
-        float | None, typer.Option(help="Divides θ of rules; inf: all alike. Means tempered.")
-    ] = None,
     depth_bias: Annotated[float | None, typer.Option(help="δ for rules with many nonterminals.")] = None,
     max_depth: Annotated[int | None, typer.Option(help="Levels of a derivation, at most; 0: as training.")] = None,
-    unique: Annotated[bool, typer.Option("--unique", help="Each pair once.")] = False,
-    new: Annotated[bool, typer.Option("--new", help="Drop pairs that are in the training set.")] = False,
-    seed: Annotated[int | None, typer.Option(help="Of the draws.")] = None,
-    preset: Annotated[str, typer.Option(help="auto, scan, cogs, geoquery or smcalflow.")] = "auto",
-    config: Annotated[Path | None, typer.Option(help="A TOML file with options, applied over the preset.")] = None,
-    settings: Annotated[
-        list[str] | None, typer.Option("--set", help="Any option as key=value; may be repeated.")
-    ] = None,
-    train: Annotated[Path | None, typer.Option(help="What counts as known; default: what induced the grammar.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Seed of the draws.")] = None,
     provenance: Annotated[bool, typer.Option("--provenance", help="Add derivation and parent examples.")] = False,
-    shards: Annotated[int, typer.Option(min=1, help="Files to write.")] = 1,
-    threads: ThreadsOption = 1,
-    engine: EngineOption = "threads",
-    address: AddressOption = None,
-    input_field: Annotated[str, typer.Option(help="JSON lines: the field with the input.")] = "input",
-    output_field: Annotated[str, typer.Option(help="JSON lines: the field with the output.")] = "output",
+    shards: Annotated[int, typer.Option(min=1, help="Files to write, with --out.")] = 1,
+    resume: Resume = True,
+    *,
+    drawing: Drawing,
+    configured: Configured,
+    workers: Workers,
 ) -> None:
-    """Sample new pairs.
+    """Sample new pairs, with the options of the run unless others are given.
 
     With an output CFG in the run folder every output is valid. The same seed gives the same bytes.
     """
-    from csl.errors import InputError
-    from csl.examples import read_examples
-    from csl.files import spare
-    from csl.lock import alone
-    from csl.options import parse_setting, read_options
-    from csl.runs.fitting import load_model, read_run, training_file
-    from csl.runs.sampling import describe, source_licence, write_samples
-    from csl.sampling.config import preset as find_preset
-    from csl.sampling.config import preset_with
-    from csl.sampling.sampler import Sampler
+    from csl.files import refuse_input_as_output
+    from csl.runs.folder import RunFolder
+    from csl.runs.stage import Work
+    from csl.runs.stages import SAMPLE
+    from csl.runs.stages.sample import pairs_of, source_how, write_pairs
 
-    console, start = new_console(), time.perf_counter()
-    if temperature is not None and strategy not in (None, "tempered"):
-        raise InputError(f"--temperature is of strategy tempered, not {strategy}; leave one of them out")
-    grammar, output_cfg = read_run(run)
-    given = read_options(config, "sampling", find_preset(preset)) if config else {}
-    flags = {
-        "strategy": strategy or ("tempered" if temperature is not None else None),
-        "temperature": temperature, "depth_bias": depth_bias, "max_depth": max_depth, "seed": seed,
-        "unique": unique or None, "new": new or None,
-    }  # fmt: skip
-    given |= {key: value for key, value in flags.items() if value is not None}
-    given |= map(parse_setting, settings or [])
-    options = preset_with(preset, given)
-    model = load_model(run) if options.strategy in ("model", "tempered") else None
-    wanted = options.new or provenance or options.strategy == "coverage"
-    file = train or (training_file(run) if wanted else None)
-    known = list(read_examples(file, source_field=input_field, target_field=output_field)) if file else []
-    sampler = Sampler(grammar, options, model=model, output_cfg=output_cfg, train=known)
+    console, start, folder = new_console(stderr=out is not None), time.perf_counter(), RunFolder.open(run)
+    recipe = folder.recipe()
+    if seed is not None:
+        recipe = recipe.seeded(seed)
+    own = {"depth_bias": depth_bias, "max_depth": max_depth, "provenance": provenance or None}
+    recipe = drawing.apply(configured, recipe, number, **own)
+    options = recipe.sampling
     if preview:
-        _preview(console, sampler, preview)
+        _preview(Work(folder, recipe), preview)
         return
-    path = out or run / "samples.tsv"
-    spare(path, file)
-    stopped = "stopped; nothing was written"
-    own = alone(run) if path.parent.resolve() == run.resolve() else nullcontext()
-    with own, LiveLine(console, "sampling …", stopped) as live, engine_of(threads, engine, address) as opened:
-        written = write_samples(
-            path, sampler, number, shards=shards, engine=opened, provenance=provenance,
-            about={"run": str(run), "licence": source_licence(run)},
-            progress=lambda n: live.update(f"{n:,} of {number:,} pairs"),
-        )  # fmt: skip
-    console.print(f"{written:,} pairs ({describe(sampler.config)}); {time.perf_counter() - start:.1f} s")
-    if sampler.exhausted:
-        console.print(f"fewer than {number:,}: the grammar has no more of this kind, or only very improbable ones")
-    console.print(f"wrote {path}" if shards == 1 else f"wrote {shards} shards of {path}")
+    if out is None:
+        if shards > 1:
+            raise InputError("--shards requires --out")
+        run_stages(run, recipe, (SAMPLE,), workers, resume=resume, replace=True)
+        console.print(f"wrote {run / 'samples.tsv'}")
+        return
+    refuse_input_as_output(out, *(run / name for name in ("run.json", "recipe.toml", *folder.checksums)))
+    with Messages("sampling …", "nothing was written", stderr=True), workers.open() as engine:
+        source = pairs_of(Work(folder, recipe, engine=engine), options, folder.examples())
+        about = {"run": str(run), "licence": folder.licence()}
+        written = write_pairs(out, source, options.number, shards=shards, about=about)
+    console.print(f"{written:,} pairs ({source_how(options)}); {time.perf_counter() - start:.1f} s")
+    if source.exhausted():
+        console.print(f"fewer than {options.number:,}: there are no more of this kind, or only very improbable ones")
+    console.print(f"wrote {out}" if shards == 1 else f"wrote {shards} shards of {out}")
 
 
-def _preview(console: "Console", sampler: "Sampler", count: int) -> None:
+def _preview(work: "Work", count: int) -> None:
     """Show samples with their derivations."""
     from csl.parsing.drawing import draw_derivation
+    from csl.runs.stages.sample import sampler_of
 
+    console, sampler = new_console(), sampler_of(work, work.recipe.sampling, work.folder.examples())
     for sample in sampler.stream(count):
         console.print(sample.example.source_text, style="bold")
         console.print(sample.example.target_text, style="bold cyan")

@@ -1,17 +1,12 @@
 """`csl train`: fine-tune a sequence-to-sequence model on original and synthetic pairs."""
 
-import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from csl.cli.console import LiveLine, new_console
-
-if TYPE_CHECKING:
-    from csl.seq2seq.train import Progress
-
-PLAIN = 500  # steps between lines where there is no terminal
+from csl.cli.console import Messages, new_console
+from csl.cli.options import Configured, Device, Fields, OutFolder, Resume, TorchThreads, TrainFile, shares_options
 
 
 def _list_options(wanted: bool) -> None:
@@ -24,9 +19,10 @@ def _list_options(wanted: bool) -> None:
     raise typer.Exit
 
 
+@shares_options
 def train(
-    examples: Annotated[Path, typer.Argument(metavar="TRAIN", help="Original examples: .tsv or .jsonl, plain or .gz.")],
-    out: Annotated[Path, typer.Option(help="The run folder to write.")],
+    examples: TrainFile,
+    out: OutFolder,
     synthetic: Annotated[
         list[Path] | None, typer.Option(help="Synthetic examples, as csl sample writes them; may be repeated.")
     ] = None,
@@ -38,70 +34,51 @@ def train(
     settings: Annotated[
         list[str] | None, typer.Option("--set", help="An option as key=value; may be repeated. See --options.")
     ] = None,
-    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
-    threads: Annotated[int | None, typer.Option(min=1, help="Threads on the CPU; default: as torch chooses.")] = None,
-    tensorboard: Annotated[bool, typer.Option("--tensorboard", help="Write curves for TensorBoard too.")] = False,
-    resume: Annotated[bool, typer.Option(help="Go on with a training that was stopped, if it is the same.")] = True,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of new weights, batches and dropout.")] = 0,
+    device: Device = "auto",
+    threads: TorchThreads = None,
+    resume: Resume = True,
     options: Annotated[
         bool,
-        typer.Option(
-            "--options",
-            is_eager=True,
-            callback=_list_options,
-            help="List the options of --set and exit.",
-        ),
+        typer.Option("--options", is_eager=True, callback=_list_options, help="List the options of --set and exit."),
     ] = False,
-    input_field: Annotated[str, typer.Option(help="JSON lines: the field with the input.")] = "input",
-    output_field: Annotated[str, typer.Option(help="JSON lines: the field with the output.")] = "output",
+    *,
+    fields: Fields,
 ) -> None:
-    """Train a model on TRAIN and, in the proportion `synthetic`, on synthetic pairs.
+    """Train a model on EXAMPLES and, in the proportion `synthetic`, on synthetic pairs.
 
     Writes the model with the best accuracy on dev, or the last one, to the folder `model` of the run folder.
 
-    A training that was stopped goes on where it was when the command is given again. For several GPUs give it to
-    `accelerate launch -m csl` or `torchrun -m csl`.
+    A training that was stopped resumes when the command is given again. For several GPUs give it to `accelerate launch
+    -m csl` or `torchrun -m csl`.
     """
-    from csl.examples import read_examples
-    from csl.options import changed, parse_setting, read_options
-    from csl.seq2seq.config import TrainConfig
+    from csl.runs.recipe import Recipe
 
-    console, start = new_console(), time.perf_counter()
-    chosen = TrainConfig()
-    given = read_options(config, "train", chosen) if config else {}
-    given |= map(parse_setting, settings or [])
-    given |= {"model": model} if model else {}
-    chosen = changed(chosen, given)
-    fields = {"source_field": input_field, "target_field": output_field}
-    original, made, held_out = (
-        [example for path in paths for example in read_examples(path, **fields)]
-        for paths in ([examples], synthetic or [], [dev] if dev else [])
-    )
+    files: dict[str, object] = {"data.train": str(examples), "data.synthetic": tuple(map(str, synthetic or ()))}
+    files |= {"data.dev": str(dev)} if dev else {}
+    recipe = Recipe(examples.stem, examples.name).changed(files | fields.settings).seeded(seed)
+    recipe = Configured(None, config, settings).apply(recipe, "train", {"model": model})
     need_torch()
     import torch
     from accelerate import PartialState
 
     if torch.distributed.is_available():
         import torch.distributed.nn  # now: imported after the processes join it would hold their group for good
+    from csl.runs.folder import RunFolder
+    from csl.runs.stage import Run, Work
+    from csl.runs.stages import DATA, TRAIN
     from csl.seq2seq.predictor import use_threads
-    from csl.seq2seq.train import train as run
 
     use_threads(threads)
-    again = "the same command" if resume else "the same command without --no-resume"
-    with LiveLine(console, "loading …", f"stopped; {again} goes on from the last checkpoint") as live:
-
-        def show(report: "Progress") -> None:
-            line = f"step {report.step:,} of {chosen.steps:,}: loss {report.loss:.4f}"
-            line += f", {report.steps_per_second:.1f} steps a second"
-            line += "" if report.dev is None else f", dev {report.dev:.1%}"
-            live.update(line, line if report.step % PLAIN == 0 or report.dev is not None else "")
-
-        run(
-            original, out, chosen, synthetic=made, dev=held_out, device=device, resume=resume, tensorboard=tensorboard,
-            about={"original": len(original), "synthetic": len(made)}, say=console.print, progress=show,
+    processes = PartialState(cpu=device == "cpu" or not torch.cuda.is_available())
+    with Messages("loading …", "give the same command again to resume"):
+        run = Run(
+            Work(RunFolder(out), recipe, device=device), resume=resume, main=processes.is_main_process,
+            wait=processes.wait_for_everyone,
         )  # fmt: skip
-    processes = PartialState()
+        run.do((DATA, TRAIN))
     if processes.is_main_process:
-        console.print(f"model: {out / 'model'}; {time.perf_counter() - start:.1f} s")
+        new_console().print(f"model: {out / 'model'}")
     processes.destroy_process_group()  # its threads would outlive Python, and then may abort the process
 
 

@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +30,7 @@ from csl.kernels.intersection import Typings, with_types
 from csl.kernels.source_chart import COVERED, STOPPED, TOO_MANY, UNCOVERED, Forests
 from csl.model.kbest import best_outputs
 from csl.model.local import Places, localised
+from csl.model.storage import load_model, save_model
 from csl.parsing.derivation import MAX_OUTPUT, Derivation
 from csl.parsing.deriver import BATCH, CHUNK, DEFAULT, Batch, Deriver, products
 from csl.parsing.limits import Abstained, AmbiguityError, Limits, given_up
@@ -97,6 +99,15 @@ class Model:
         states = (self._contexts[-1], theta_rule.shape[0])
         if theta_context.shape != states or theta_rule.shape != (states[1], len(grammar)):
             raise ValueError("the parameters do not fit the grammar")
+
+    def save(self, path: Path | str) -> None:
+        """Write the model to a file, with its grammar and output CFG."""
+        save_model(self, path)
+
+    @staticmethod
+    def load(path: Path | str) -> "Model":
+        """Read a model that `save` wrote."""
+        return load_model(path)
 
     @cached_property
     def _p(self) -> tuple[FloatArray, FloatArray]:

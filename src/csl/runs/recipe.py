@@ -1,35 +1,40 @@
-"""Recipes: all options of an experiment, in a TOML file (paper, "Hyperparameters").
+"""Recipes: all options of a run, as a value and as a TOML file (paper, "Hyperparameters").
 
-A recipe has a title and the tables [data], [induction], [fit], [sampling], [train] and [nqg]. With `extends` it starts
-from another one: a file beside it, or a built-in recipe. Those of the paper's main table are in the folder
-`csl/recipes`. The seed is not of a recipe but of a run.
+A recipe has a title and the tables [data], [induction], [fit], [sampling], [merge], [train] and [nqg]. A table may name
+a `preset` to start from; with `extends` a recipe starts from another one: a file beside it, or a built-in recipe. Those
+of the paper's main table are in the folder `csl/recipes`. Recipe files have no seeds: a seed belongs to a run.
 """
 
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+import tomli_w
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 import csl
 from csl.baselines.geca import GecaConfig
 from csl.baselines.nqg.config import NqgFitConfig, NqgInductionConfig
-from csl.options import changed, read_toml
 from csl.errors import InputError, nearest
-from csl.induction.config import InductionConfig
-from csl.model.config import FitConfig
-from csl.sampling.config import SampleConfig
+from csl.induction import config as induction
+from csl.model import config as fitting
+from csl.options import changed, read_toml
+from csl.sampling import config as sampling
 from csl.seq2seq.config import TrainConfig
 
 RECIPES = Path(csl.__file__).parent / "recipes"
-BASE = "base"  # what the recipes of a folder share; none itself
+BASE = "base"  # what the recipes of a folder share; not a recipe itself
+AUTO = "auto"  # a preset: options are chosen when the examples are known
 DEV = "dev"  # as unlabelled inputs: those of the dev set
 Options = TypeVar("Options", bound=BaseModel)
 
+Files = Annotated[tuple[str, ...], BeforeValidator(lambda value: (value,) if isinstance(value, str) else value)]
+Preset = Annotated[str, Field(description="auto: choose what is not given by looking at the examples")]
 
-class DataConfig(BaseModel):
+
+class DataOptions(BaseModel):
     """A split of a benchmark data set, or files."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -39,143 +44,207 @@ class DataConfig(BaseModel):
     train: Annotated[str, Field(description="file of examples, in place of a data set")] = ""
     dev: Annotated[str, Field(description="file of examples")] = ""
     test: Annotated[str, Field(description="file of examples")] = ""
-    seeds: Annotated[str, Field(description="file of seed rules")] = ""
+    synthetic: Annotated[Files, Field(description="files of synthetic examples, for `csl train`")] = ()
+    seed_rules: Annotated[Files, Field(description="files of seed rules")] = ()
     output_cfg: Annotated[str, Field(description="file with a CFG of valid outputs")] = ""
+    input_field: Annotated[str, Field(description="JSON lines: the field with the input")] = "input"
+    output_field: Annotated[str, Field(description="JSON lines: the field with the output")] = "output"
 
     @property
-    def files(self) -> dict[str, Path]:
+    def files(self) -> dict[str, tuple[Path, ...]]:
         """The files by what they are."""
-        return {key: Path(value) for key, value in self.model_dump(exclude={"set", "split"}).items() if value}
+        found = {key: getattr(self, key) for key in ("train", "dev", "test", "synthetic", "seed_rules", "output_cfg")}
+        return {
+            key: (Path(value),) if isinstance(value, str) else tuple(map(Path, value))
+            for key, value in found.items()
+            if value
+        }
 
 
-class FitOptions(FitConfig):
+class InductionOptions(induction.InductionConfig):
+    """The options of induction."""
+
+    preset: Preset = ""
+
+
+class FitOptions(fitting.FitConfig):
     """The options of fitting, and inputs without outputs to fit to as well."""
 
+    preset: Preset = ""
     unlabelled: Annotated[str, Field(description="file of inputs that the model labels itself; dev: those of dev")] = ""
     ratio: Annotated[float, Field(ge=0, le=1000, description="labelled inputs to examples")] = 1.0
 
-    @property
-    def config(self) -> FitConfig:
-        """Those of fitting alone."""
-        return FitConfig(**self.model_dump(exclude={"unlabelled", "ratio"}))
 
-
-class SampleOptions(SampleConfig):
-    """The options of sampling, how many pairs, and whether they are from the grammar or made by GECA."""
+class SampleOptions(sampling.SampleConfig):
+    """The options of sampling, how many pairs, and whether they are drawn from the grammar or made by GECA."""
 
     number: Annotated[int, Field(ge=1, description="pairs to draw")] = 100_000
+    provenance: Annotated[bool, Field(description="add columns: the derivation, and parent examples")] = False
     method: Annotated[
         Literal["grammar", "geca"], Field(description="grammar, or geca, of which only unique and window are options")
     ] = "grammar"
     window: Annotated[int, Field(ge=1, le=100, description="tokens of a span that GECA swaps, at most")] = 4
 
     @property
-    def config(self) -> SampleConfig:
-        """Those of sampling alone."""
-        return SampleConfig(**self.model_dump(exclude={"number", "method", "window"}))
-
-    @property
     def geca(self) -> GecaConfig:
-        """Those of GECA."""
-        return GecaConfig(window=self.window, unique=self.unique)
+        """The options of GECA."""
+        return GecaConfig(window=self.window, unique=self.unique, seed=self.seed)
+
+
+class MergeOptions(BaseModel):
+    """The options of the augmented training set."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    weights: Annotated[bool, Field(description="each pair once, with a weight, instead of copies")] = False
 
 
 class NqgOptions(NqgInductionConfig, NqgFitConfig):
-    """The options of NQG, and its encoder; without one, NQG is left out."""
+    """The options of NQG, and its encoder; without one, `csl run` leaves NQG out."""
 
     encoder: Annotated[str, Field(description="a Hugging Face name or folder; none: no NQG")] = ""
 
-    def part(self, kind: type[Options], seed: int) -> Options:
-        """Those of induction or of the model, with the seed of a run."""
-        return kind(**{**self.model_dump(include={*kind.model_fields}), "seed": seed})
+
+def only(kind: type[Options], options: BaseModel) -> Options:
+    """Give the part of some options that a config class has."""
+    return kind(**options.model_dump(include={*kind.model_fields}, exclude_unset=True))
 
 
-TABLES: dict[str, type[BaseModel]] = {
-    "data": DataConfig, "induction": InductionConfig, "fit": FitOptions, "sampling": SampleOptions,
-    "train": TrainConfig, "nqg": NqgOptions,
-}  # fmt: skip
 SEEDED = ("fit", "sampling", "train", "nqg")
 FILES = {  # options that name files, and their names in a run folder
     "data.train": "data/train.tsv", "data.dev": "data/dev.tsv", "data.test": "data/test.tsv",
-    "data.seeds": "data/seeds.txt", "data.output_cfg": "data/output.cfg", "fit.unlabelled": "unlabelled.txt",
+    "data.synthetic": "data/synthetic.tsv", "data.seed_rules": "data/seed_rules.txt",
+    "data.output_cfg": "data/output.cfg", "fit.unlabelled": "unlabelled.txt",
 }  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """The options of all stages of an experiment."""
+    """The options of all stages of a run."""
 
-    name: str
-    title: str
-    data: DataConfig
-    induction: InductionConfig
-    fit: FitOptions
-    sampling: SampleOptions
-    train: TrainConfig
-    nqg: NqgOptions
+    name: str = ""
+    title: str = ""
+    data: DataOptions = DataOptions()
+    induction: InductionOptions = InductionOptions()
+    fit: FitOptions = FitOptions()
+    sampling: SampleOptions = SampleOptions()
+    merge: MergeOptions = MergeOptions()
+    train: TrainConfig = TrainConfig()
+    nqg: NqgOptions = NqgOptions()
 
-    def changed(self, settings: Mapping[str, object]) -> "Recipe":
+    def changed(self, settings: Mapping[str, object], path: Path | str | None = None) -> "Recipe":
         """Change options, named as `fit.states`."""
         tables: dict[str, dict[str, object]] = {}
         for name, value in settings.items():
             table, dot, key = name.partition(".")
             if not dot or table not in TABLES:
-                raise InputError(f"no option {name!r}; {nearest(_full_name(name), _options())}")
+                raise InputError(f"no option {name!r}; {nearest(_full_name(name), option_names())}", path)
             tables.setdefault(table, {})[key] = value
-        return _checked(self._with(tables, Path.cwd()))
+        return self.with_tables(tables, path=path).checked(path)
+
+    def with_preset(self, name: str) -> "Recipe":
+        """Start the options of grammar, model and samples from a preset."""
+        return self.with_tables({table: {"preset": name} for table in PRESETS})
+
+    def seeded(self, seed: int) -> "Recipe":
+        """Give the recipe the seed of a run."""
+        return replace(self, **{name: changed(getattr(self, name), {"seed": seed}) for name in SEEDED})
 
     def option(self, name: str) -> object:
         """Return the value of an option, named as `fit.states`."""
         table, _, key = name.partition(".")
         return getattr(getattr(self, table), key)
 
-    def _with(self, tables: Mapping[str, Mapping[str, object]], folder: Path, path: Path | None = None) -> "Recipe":
-        """Return the recipe with options changed; files are in this folder."""
+    def with_tables(
+        self, tables: Mapping[str, Mapping[str, object]], folder: Path = Path(), path: Path | str | None = None
+    ) -> "Recipe":
+        """Change options, by table; files are in this folder."""
         new: dict[str, Any] = {}
         for table, given in tables.items():
-            values, config = dict(given), getattr(self, table)
-            if "seed" in values and table in SEEDED:
-                raise InputError(f"{table}.seed: seeds are of runs, not of recipes; choose one with --seed", path)
-            for key, value in given.items():
-                if f"{table}.{key}" in FILES and value and isinstance(value, str) and (table, value) != ("fit", DEV):
-                    values[key] = os.path.normpath(folder / value)
+            values = {key: _located(f"{table}.{key}", value, folder) for key, value in given.items()}
+            config = getattr(self, table)
+            if "preset" in values and table in PRESETS:
+                config, values = PRESETS[table](str(values.pop("preset")), values)
             new[table] = changed(config, values, path)
         return replace(self, **new)
 
+    def checked(self, path: Path | str | None = None) -> "Recipe":
+        """Refuse options that contradict each other; a temperature means strategy tempered."""
+        data, drawing = self.data, self.sampling
+        if data.set and data.files:
+            raise InputError(f"[data] names the set {data.set!r} and files; leave one of them out", path)
+        if drawing.temperature != 1 and drawing.strategy == "model":
+            drawing = changed(drawing, {"strategy": "tempered"})
+        drawing.check()
+        return replace(self, sampling=drawing)
+
     def to_toml(self) -> str:
         """Write all options as TOML, with files as a run folder has them."""
-        lines = [f"title = {_literal(self.title)}"]
-        for table, config in TABLES.items():
-            lines += ["", f"[{table}]"]
-            for key, field in config.model_fields.items():
-                value = getattr(getattr(self, table), key)
-                if value is None or value == field.default == "" or (key == "seed" and table in SEEDED):
-                    continue
-                own = FILES.get(f"{table}.{key}") if (table, value) != ("fit", DEV) else None
-                lines.append(f"{key} = {_literal(own or value)}")
-        return "\n".join(lines) + "\n"
+        tables: dict[str, Any] = {"title": self.title}
+        for table, kind in TABLES.items():
+            config = getattr(self, table)
+            chosen_later = getattr(config, "preset", "") == AUTO
+            values = config.model_dump(exclude_unset=chosen_later)
+            if table in SEEDED:
+                values.pop("seed", None)
+            for key, value in values.items():
+                if value and f"{table}.{key}" in FILES and (table, value) != ("fit", DEV):
+                    values[key] = FILES[f"{table}.{key}"]
+            tables[table] = {
+                key: value
+                for key, value in values.items()
+                if value is not None and not (value in ("", ()) and value == kind.model_fields[key].default)
+            }
+        return tomli_w.dumps(tables)
 
 
-EMPTY = Recipe("", "", DataConfig(), InductionConfig(), FitOptions(), SampleOptions(), TrainConfig(), NqgOptions())
+TABLES: dict[str, type[BaseModel]] = {
+    field.name: type(field.default) for field in fields(Recipe) if isinstance(field.default, BaseModel)
+}
 
 
-def _options() -> list[str]:
+def _located(name: str, value: object, folder: Path) -> object:
+    """Find the files that an option names."""
+    if name not in FILES or not value or (name, value) == ("fit.unlabelled", DEV):
+        return value
+    if isinstance(value, list | tuple):
+        return tuple(_located(name, item, folder) for item in value)
+    return os.path.normpath(folder / value) if isinstance(value, str) else value
+
+
+Values = dict[str, object]
+
+
+def _later(kind: type[BaseModel], find: Callable[[str], BaseModel]) -> Callable[[str, Values], tuple[BaseModel, Values]]:
+    """Start from a preset; with auto, options stay open until the examples are known."""
+
+    def start(name: str, values: Values) -> tuple[BaseModel, Values]:
+        if name == AUTO:
+            return kind(preset=AUTO), values
+        return kind(**find(name).model_dump(exclude_unset=True)), values
+
+    return start
+
+
+def _sampling(name: str, values: Values) -> tuple[BaseModel, Values]:
+    return SampleOptions(**sampling.start(name, values).model_dump(exclude_unset=True)), values
+
+
+PRESETS: dict[str, Callable[[str, Values], tuple[BaseModel, Values]]] = {
+    "induction": _later(InductionOptions, induction.preset),
+    "fit": _later(FitOptions, fitting.preset),
+    "sampling": _sampling,
+}
+
+
+def option_names() -> list[str]:
+    """List all options, named as `fit.states`."""
     return [f"{table}.{key}" for table, config in TABLES.items() for key in config.model_fields]
 
 
 def _full_name(key: str) -> str:
     """Give `states` the name of the table that has it."""
-    return next((name for name in _options() if name.endswith(f".{key}")), key)
-
-
-def _literal(value: object) -> str:
-    """Write a value as TOML has it."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, str):
-        escapes = {c: f"\\u{c:04x}" for c in (*range(32), 127)} | {ord('"'): '\\"', ord("\\"): "\\\\"}
-        return f'"{value.translate(escapes)}"'
-    return repr(value)
+    return next((name for name in option_names() if name.endswith(f".{key}")), key)
 
 
 def recipe_names() -> list[str]:
@@ -196,21 +265,9 @@ def read_recipe(name: str) -> Recipe:
     else:
         raise InputError(f"no recipe {name!r}, and files end in .toml; {nearest(name, recipe_names())}")
     recipe = _read(path, ())
-    return _checked(replace(recipe, name=name, title=recipe.title or name), path)
-
-
-def _checked(recipe: Recipe, path: Path | None = None) -> Recipe:
-    """Refuse options that contradict each other; a temperature means strategy tempered."""
-    data, sampling = recipe.data, recipe.sampling
-    if data.set and data.files:
-        raise InputError(f"[data] names the set {data.set!r} and files; leave one of them out", path)
-    if not (data.train or (data.set and data.split)):
+    if not (recipe.data.train or (recipe.data.set and recipe.data.split)):
         raise InputError('[data] names no data; give set and split, or train = "FILE"', path)
-    if sampling.temperature == 1 or sampling.strategy == "tempered":
-        return recipe
-    if sampling.strategy != "model":
-        raise InputError(f"a temperature has no effect on strategy {sampling.strategy}; leave one of them out", path)
-    return replace(recipe, sampling=changed(sampling, {"strategy": "tempered"}))
+    return replace(recipe, name=name, title=recipe.title or name).checked(path)
 
 
 def _read(path: Path, above: tuple[Path, ...]) -> Recipe:
@@ -223,11 +280,13 @@ def _read(path: Path, above: tuple[Path, ...]) -> Recipe:
             raise InputError(f"no table or option {key!r} here; {nearest(key, known)}", path)
         if not isinstance(value, dict if key in TABLES else str):
             raise InputError(f"`{key}` is not a {'table' if key in TABLES else 'text'}", path)
-    recipe = EMPTY
+        if key in SEEDED and "seed" in value:
+            raise InputError(f"{key}.seed: a seed belongs to a run, not to a recipe; choose it with --seed", path)
+    recipe = Recipe()
     if extends := values.pop("extends", None):
         recipe = _read(_find(extends, path), (*above, path.resolve()))
     title = values.pop("title", "")  # not that of what it extends: it is something else
-    return replace(recipe._with(values, path.parent, path), title=title)
+    return replace(recipe.with_tables(values, path.parent, path), title=title)
 
 
 def _find(extends: str, path: Path) -> Path:

@@ -75,8 +75,13 @@ def preset(name: str) -> SampleConfig:
     return PRESETS[name]
 
 
-def preset_with(name: str, values: Mapping[str, object]) -> SampleConfig:
-    """Return a preset with some values changed; for another strategy than that of `auto`, the defaults are changed."""
+def start(name: str, values: Mapping[str, object]) -> SampleConfig:
+    """Return the options that values change: a preset, or the defaults for another strategy than that of `auto`."""
     config = preset(name)
     other = name == "auto" and values.get("strategy", config.strategy) != config.strategy
-    return changed(SampleConfig() if other else config, values)
+    return SampleConfig() if other else config
+
+
+def preset_with(name: str, values: Mapping[str, object]) -> SampleConfig:
+    """Return a preset with some values changed."""
+    return changed(start(name, values), values)
