@@ -45,7 +45,7 @@ def augment(
     from csl.errors import InputError
     from csl.examples import read_examples
     from csl.examples.example import tally
-    from csl.files import spare
+    from csl.files import refuse_input_as_output
     from csl.grammar import Rule
     from csl.grammar.notation import read_rules
     from csl.grammar.output_cfg import OutputCfg
@@ -59,7 +59,7 @@ def augment(
     if temperature is not None and strategy not in (None, "tempered"):
         raise InputError(f"--temperature is of strategy tempered, not {strategy}; leave one of them out")
     for name in FILES:
-        spare(out / name, train)
+        refuse_input_as_output(out / name, train)
     flags = {
         "strategy": strategy or ("tempered" if temperature is not None else None), "temperature": temperature,
         "unique": unique or None, "new": new or None,

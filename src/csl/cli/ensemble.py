@@ -31,13 +31,13 @@ def ensemble(
     """
     from csl.errors import InputError
     from csl.examples import read_examples
-    from csl.files import atomic_writer, spare
+    from csl.files import atomic_write_text, refuse_input_as_output
     from csl.seq2seq.predictions import Predictions, breakdown
     from csl.seq2seq.predictions import ensemble as combine
 
     if not (out or test):
         raise InputError("nothing to do: give --out for predictions, --test for the table, or both")
-    spare(out, csl, seq2seq, augmented, test)
+    refuse_input_as_output(out, csl, seq2seq, augmented, test)
     console = new_console()
     ours, theirs = Predictions.read(csl), Predictions.read(seq2seq)
     theirs.check(ours.inputs, csl)
@@ -52,7 +52,7 @@ def ensemble(
         ours.check([example.source_text for example in examples], test)
         console.print(_table(breakdown(examples, ours.outputs, systems)))
     if out:
-        with atomic_writer(out) as file:
+        with atomic_write_text(out) as file:
             file.writelines(f"{x}\t{y}\n" for x, y in zip(ours.inputs, systems["Ens."], strict=True))
         console.print(f"{out}: {sum(map(bool, ours.outputs)):,} outputs of CSL, the others of the seq2seq model")
 

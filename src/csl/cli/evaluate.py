@@ -39,9 +39,9 @@ def evaluate(
     """
     from csl.examples import Example, read_examples, write_examples
     from csl.examples.score import same, score
-    from csl.files import spare
+    from csl.files import refuse_input_as_output
 
-    spare(errors, what, test)
+    refuse_input_as_output(errors, what, test)
     console = new_console()
     fields = {"columns": ("category",), "source_field": input_field, "target_field": output_field}
     trained = any((what / name).exists() for name in ("train.json", "codec.json"))

@@ -40,9 +40,9 @@ def coverage(
 ) -> None:
     """Count the examples that the grammar derives, and the inputs that it derives to any output."""
     from csl.examples import read_examples, write_examples
-    from csl.files import spare
+    from csl.files import refuse_input_as_output
 
-    spare(missing, run, data)
+    refuse_input_as_output(missing, run, data)
     columns = ("category",)
     examples = list(read_examples(data, columns=columns, source_field=input_field, target_field=output_field))
     deriver = _deriver(run)

@@ -32,7 +32,7 @@ def geca(
     from csl.baselines.geca import Geca, GecaConfig
     from csl.errors import InputError
     from csl.examples import read_examples
-    from csl.files import spare
+    from csl.files import refuse_input_as_output
     from csl.options import changed
     from csl.runs.geca import licence_beside, write_merged, write_swaps
 
@@ -43,7 +43,7 @@ def geca(
     if merge and merge.resolve() == out.resolve():
         raise InputError("--out and --merge are one file; --merge names another, for old and new pairs", merge)
     for path in (out, merge):
-        spare(path, train)
+        refuse_input_as_output(path, train)
     examples = list(read_examples(train, source_field=input_field, target_field=output_field))
     console.print(f"{train}: {len(examples):,} examples, {len(set(examples)):,} distinct")
     with LiveLine(console, "starting (the first run compiles for a while) …", "stopped; nothing was written") as live:

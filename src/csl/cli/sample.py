@@ -52,8 +52,8 @@ def sample(
     """
     from csl.errors import InputError
     from csl.examples import read_examples
-    from csl.files import spare
-    from csl.lock import alone
+    from csl.files import refuse_input_as_output
+    from csl.lock import folder_lock
     from csl.options import parse_setting, read_options
     from csl.runs.fitting import load_model, read_run, training_file
     from csl.runs.sampling import describe, source_licence, write_samples
@@ -83,9 +83,9 @@ def sample(
         _preview(console, sampler, preview)
         return
     path = out or run / "samples.tsv"
-    spare(path, file)
+    refuse_input_as_output(path, file)
     stopped = "stopped; nothing was written"
-    own = alone(run) if path.parent.resolve() == run.resolve() else nullcontext()
+    own = folder_lock(run) if path.parent.resolve() == run.resolve() else nullcontext()
     with own, LiveLine(console, "sampling …", stopped) as live, engine_of(threads, engine, address) as opened:
         written = write_samples(
             path, sampler, number, shards=shards, engine=opened, provenance=provenance,

@@ -50,7 +50,7 @@ def prepare(source: Path | None, split: str) -> Task:
         train=train,
         dev=dev,
         test=test,
-        seeds=seed_rules(train, words),
+        seed_rules=seed_rules(train, words),
         output_cfg=output_cfg(words),
         columns=("category",),
         origin="Kim & Linzen 2020, COGS",

@@ -54,7 +54,7 @@ def prepare(source: Path | None, split: str) -> Task:
         train=parts["train"],
         dev=parts["dev"],
         test=parts["test"],
-        seeds=identity_seeds(parts["train"]),
+        seed_rules=identity_seeds(parts["train"]),
         output_cfg=_read_cfg(types, tokens),
         columns=("entities",),
         origin="GeoQuery with FunQL queries, University of Texas at Austin (Zelle and Mooney 1996; Kate et al. 2005)",

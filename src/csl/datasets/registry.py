@@ -18,7 +18,7 @@ from csl.examples import write_examples
 from csl.files import read_json, write_json
 from csl.grammar.notation import write_grammar
 
-FILES = ("train.tsv", "dev.tsv", "test.tsv", "seeds.txt", "output.cfg")
+FILES = ("train.tsv", "dev.tsv", "test.tsv", "seed_rules.txt", "output.cfg")
 
 Sizes = tuple[str, str, str]  # train, dev, test as the paper prints them, "" where it has none
 
@@ -136,7 +136,7 @@ def write_task(task: Task, folder: Path, **card: Any) -> dict[str, Any]:
         "train.tsv": (len(task.train), lambda path: write_examples(path, task.train, columns=task.columns)),
         "dev.tsv": (len(task.dev), lambda path: write_examples(path, task.dev, columns=task.columns)),
         "test.tsv": (len(task.test), lambda path: write_examples(path, task.test, columns=task.columns)),
-        "seeds.txt": (len(task.seeds), lambda path: write_grammar(path, task.seeds)),
+        "seed_rules.txt": (len(task.seed_rules), lambda path: write_grammar(path, task.seed_rules)),
     }
     if task.output_cfg:
         files["output.cfg"] = (len(task.output_cfg.productions), task.output_cfg.write)

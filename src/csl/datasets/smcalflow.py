@@ -115,7 +115,7 @@ def _task(folder: Path, train: list[Example], dev: list[Example], test: list[Exa
         train=train,
         dev=dev,
         test=test,
-        seeds=[*copy_seeds(train), *HALLUCINATIONS],
+        seed_rules=[*copy_seeds(train), *HALLUCINATIONS],
         output_cfg=output_cfg(e.target for e in train),
         columns=("category",),
         origin="SMCalFlow, Microsoft Semantic Machines (Andreas et al. 2020); splits of Yin et al. 2021",

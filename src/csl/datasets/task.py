@@ -14,7 +14,7 @@ class Task:
     train: list[Example]
     dev: list[Example]
     test: list[Example]
-    seeds: list[Rule] = field(default_factory=list)
+    seed_rules: list[Rule] = field(default_factory=list)
     output_cfg: OutputCfg | None = None
     columns: tuple[str, ...] = ()  # names of the meta columns to keep, such as "category"
     origin: str = ""  # where the original files come from, in words

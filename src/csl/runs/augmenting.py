@@ -16,7 +16,7 @@ from csl import __version__
 from csl.runs.mixture import Mixture, check_held_out, warn
 from csl.examples import Example, read_examples, write_examples
 from csl.files import hash_file, read_json, write_json
-from csl.lock import alone
+from csl.lock import folder_lock
 from csl.options import changed
 from csl.engine.engine import Engine
 from csl.engine.threads import ONE_THREAD
@@ -79,7 +79,7 @@ def augment_into(
     """
     every = list(dict.fromkeys([*seeds, *chosen]))
     mark = hashlib.sha256(f"{fingerprint(examples, plan.induction, every, output_cfg)} {plan}".encode()).hexdigest()
-    with alone(folder):
+    with folder_lock(folder):
         if resume and (card := _finished_card(folder, mark, say)):
             say(f"{folder} holds this augmented set already; --no-resume makes it anew")
             return list(card["warnings"])

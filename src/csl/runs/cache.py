@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from csl.files import hash_file, hash_folder, read_json, write_json
-from csl.lock import LOCK, alone
+from csl.lock import LOCK, folder_lock
 from csl.errors import InputError
 
 Figures = dict[str, Any]  # what a stage found, as JSON
@@ -67,7 +67,7 @@ class Cache:
     def do(self, stage: str, key: str, work: Callable[[Path], Figures]) -> Done:
         """Do a stage in its folder; what another process does meanwhile is waited for."""
         folder = self._place(stage, key)
-        with alone(folder, wait=True):
+        with folder_lock(folder, wait=True):
             if found := self.find(stage, key)[0]:
                 return found
             if self._anew or (folder / DONE).exists():

@@ -19,7 +19,7 @@ import numpy as np
 
 from csl.examples import Example
 from csl.files import parse_json, read_json, read_lines, write_text
-from csl.lock import alone
+from csl.lock import folder_lock
 from csl.engine.engine import Engine
 from csl.engine.threads import ONE_THREAD
 from csl.errors import InputError
@@ -121,7 +121,7 @@ def fit_into(
             write_log(name, checkpoints[best.seed].lines)
         return best
 
-    with alone(folder):
+    with folder_lock(folder):
         if resume and _is_fitted(folder, whole, say):
             say(f"{folder} holds this model already; --no-resume fits anew")
             _remove_checkpoints(folder)

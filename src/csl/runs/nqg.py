@@ -22,8 +22,8 @@ from csl import __version__
 from csl.baselines.nqg.config import NqgFitConfig, NqgInductionConfig
 from csl.baselines.nqg.induction import Addition, induce
 from csl.examples import Example
-from csl.files import hash_file, read_json, replacing, write_json, write_text
-from csl.lock import alone
+from csl.files import hash_file, read_json, atomic_write, write_json, write_text
+from csl.lock import folder_lock
 from csl.errors import InputError
 from csl.runs.checkpoint import ArraysCheckpoint
 from csl.runs.fitting import read_run
@@ -58,7 +58,7 @@ def induce_into(
 ) -> Grammar:
     """Induce a grammar into a run folder; one that holds another run is refused."""
     mark = fingerprint(examples, config, output_cfg)
-    with alone(folder):
+    with folder_lock(folder):
         _check_free(folder, mark)
         lines: list[str] = []
 
@@ -92,12 +92,12 @@ def save_model(folder: Path, model: "NqgModel") -> None:
     from safetensors.torch import save  # noqa: PLC0415 — only models need it
 
     place = folder / MODEL
-    with alone(folder):
+    with folder_lock(folder):
         (place / ABOUT).unlink(missing_ok=True)
         model.encoder.sizes.save_pretrained(place)
         model.encoder.tokenizer.save_pretrained(place)
         weights = {name: value.detach().cpu().clone() for name, value in model.state_dict().items()}
-        with replacing(place / WEIGHTS) as file:
+        with atomic_write(place / WEIGHTS) as file:
             file.write(save(weights))
         mark, weights_mark = _grammar_mark(model.grammar), hash_file(place / WEIGHTS)
         write_json(place / ABOUT, {"grammar": mark, "fit": model.config.model_dump(), "sha256": weights_mark})
@@ -130,7 +130,7 @@ def fit_into(
         checkpoint.log(json.dumps(report._asdict()))
         progress(report)
 
-    with alone(folder):
+    with folder_lock(folder):
         if not resume:
             checkpoint.remove()
         if state := checkpoint.load():

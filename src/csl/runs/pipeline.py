@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from csl.lock import alone
+from csl.lock import folder_lock
 from csl.engine.engine import Engine
 from csl.engine.threads import ONE_THREAD
 from csl.runs.cache import Cache, Figures
@@ -48,7 +48,7 @@ class Pipeline:
         What is there is put into the run folder even if it was not asked for, or if a later stage fails.
         """
         folder = run_folder(self.root, recipe, settings, seed)
-        with nullcontext() if self.dry else alone(folder):
+        with nullcontext() if self.dry else folder_lock(folder):
             self._run(folder, recipe, settings, seed)
         return folder
 

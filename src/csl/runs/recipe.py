@@ -97,7 +97,7 @@ TABLES: dict[str, type[BaseModel]] = {
 SEEDED = ("fit", "sampling", "train", "nqg")
 FILES = {  # options that name files, and their names in a run folder
     "data.train": "data/train.tsv", "data.dev": "data/dev.tsv", "data.test": "data/test.tsv",
-    "data.seeds": "data/seeds.txt", "data.output_cfg": "data/output.cfg", "fit.unlabelled": "unlabelled.txt",
+    "data.seeds": "data/seed_rules.txt", "data.output_cfg": "data/output.cfg", "fit.unlabelled": "unlabelled.txt",
 }  # fmt: skip
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from csl import __version__
 from csl.examples import Example
 from csl.files import read_json, write_json, write_text
-from csl.lock import alone
+from csl.lock import folder_lock
 from csl.engine.engine import Engine
 from csl.engine.threads import ONE_THREAD
 from csl.errors import InputError
@@ -81,7 +81,7 @@ def induce_into(
     """
     mark = fingerprint(examples, config, seeds, output_cfg)
     checkpoint = SearchCheckpoint(folder / "checkpoint.npz", mark, RESTART, say)
-    with alone(folder):
+    with folder_lock(folder):
         if resume and (folder / "config.json").exists():
             _check_same(folder, mark, config)
             if (folder / "grammar.txt").exists():

@@ -129,7 +129,7 @@ class Stages:
     def _data_files(self, stage: str) -> Sequence[str]:
         match stage:
             case "induce":
-                return "train.tsv", "seeds.txt", "output.cfg"
+                return "train.tsv", "seed_rules.txt", "output.cfg"
             case "predecessor":
                 return "train.tsv", "output.cfg"
             case "fit":
@@ -223,7 +223,7 @@ class Stages:
 
     def _induce(self, folder: Path) -> Figures:
         config, train = self._recipe.induction, self._examples("train")
-        seeds = self._data_folder / "seeds.txt"
+        seeds = self._data_folder / "seed_rules.txt"
         self._progress("inducing a grammar (a first run compiles for a while) …")
         induce_into(
             folder, train, config, seeds=list(read_rules(seeds)) if seeds.exists() else [],
@@ -422,7 +422,7 @@ def _read_task(files: Mapping[str, Path]) -> Task:
     )
     return Task(
         train, dev, test,
-        seeds=list(read_rules(files["seeds"])) if "seeds" in files else [],
+        seed_rules=list(read_rules(files["seeds"])) if "seeds" in files else [],
         output_cfg=OutputCfg.read(files["output_cfg"]) if "output_cfg" in files else None,
         columns=("category",) if any(example.meta for example in test) else (),
     )  # fmt: skip
