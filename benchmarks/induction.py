@@ -66,11 +66,11 @@ def measure(row: str, data: Path) -> None:
     name = row.partition("/")[0]
     config = PRESETS["smcalflow" if name in ("large", "smcalflow-cs-tenth") else name]
     small = task.train[:200] if name == "large" else task.train
-    induce(small, config, seeds=task.seeds, output_cfg=task.output_cfg)
+    induce(small, config, seeds=task.seed_rules, output_cfg=task.output_cfg)
     times = {}
     for threads in (1, 2):
         cpu, wall = time.process_time(), time.perf_counter()
-        induced = induce(task.train, config, seeds=task.seeds, output_cfg=task.output_cfg, engine=Threads(threads))
+        induced = induce(task.train, config, seeds=task.seed_rules, output_cfg=task.output_cfg, engine=Threads(threads))
         times[threads] = (time.process_time() - cpu, time.perf_counter() - wall)
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     deriver = Deriver(induced.grammar)

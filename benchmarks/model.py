@@ -57,7 +57,7 @@ TABLE = [f"states/{split}/{optimizer}" for split in PAPER_STATES for optimizer i
 
 def induced(name: str, split: str, data: Path) -> tuple[Task, Grammar]:
     task = data_set(name).prepare(data / name, split)
-    return task, induce(task.train, INDUCTION[name], seeds=task.seeds, output_cfg=task.output_cfg).grammar
+    return task, induce(task.train, INDUCTION[name], seeds=task.seed_rules, output_cfg=task.output_cfg).grammar
 
 
 def measure(row: str, optimizer: str, data: Path) -> None:

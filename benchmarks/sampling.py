@@ -51,7 +51,7 @@ def load(row: str, data: Path, states: int | None = None) -> tuple[Task, Model, 
     name, split = row.split("/")
     task = data_set(name).prepare(data / FOLDERS.get(name, name), split)
     preset = "smcalflow" if name in FOLDERS else name
-    grammar = induce(task.train, INDUCTION[preset], seeds=task.seeds, output_cfg=task.output_cfg).grammar
+    grammar = induce(task.train, INDUCTION[preset], seeds=task.seed_rules, output_cfg=task.output_cfg).grammar
     config = FITTING[preset].model_copy(update={"optimizer": "em", "steps": 200, "restarts": 1})
     if states:
         config = config.model_copy(update={"states": states})

@@ -82,7 +82,7 @@ def measure(size: int, data: Path, name: str, number: int, kill_in: int) -> dict
         engine = Ray(None, number)
     else:
         engine = Threads(number)
-    options = {"seeds": task.seeds, "output_cfg": task.output_cfg, "engine": engine}
+    options = {"seeds": task.seed_rules, "output_cfg": task.output_cfg, "engine": engine}
     induce(task.train[:WARM], PRESETS["smcalflow"], **options)
     seconds: list[float] = []
     sent: list[int] = []

@@ -64,7 +64,7 @@ def work(name: str, task: Task, adversary: Model, seed: int, totals: Totals) -> 
     """Take one round."""
     rng = random.Random(seed)
     examples: list[Example] = rng.sample(list(task.train), min(PART, len(task.train) * 4 // 5))
-    grammar = induce(examples, INDUCTION[name], seeds=task.seeds, output_cfg=task.output_cfg).grammar
+    grammar = induce(examples, INDUCTION[name], seeds=task.seed_rules, output_cfg=task.output_cfg).grammar
     config = PRESETS[name].model_copy(update={"optimizer": "em", "steps": 20, "seed": seed})
     model = fit(grammar, examples, config, output_cfg=task.output_cfg).model
     options = SAMPLING[name].model_copy(update={"seed": seed})

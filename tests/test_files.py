@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from csl.errors import InputError
-from csl.examples import Example, files, read_examples, write_examples
-from csl.files import atomic_writer, read_lines, write_json, write_text
+from csl import files
+from csl.examples import Example, read_examples, write_examples
+from csl.files import atomic_write_text, read_lines, write_json, write_text
 
 EXAMPLES = [Example.of("jump twice", "JUMP JUMP", id="7"), Example.of("où ça 😀", '" { \\ }', id="8")]
 FORMATS = ["x.tsv", "x.tsv.gz", "x.jsonl", "x.jsonl.gz", "x.json", "x.json.gz", "x.txt"]
@@ -157,7 +158,7 @@ def test_a_column_that_would_break_the_table_is_refused(tmp_path: Path, value: s
 
 
 def fail_in_block(path: Path) -> None:
-    with atomic_writer(path) as file:
+    with atomic_write_text(path) as file:
         file.write("half")
         file.flush()
         raise KeyboardInterrupt
@@ -185,7 +186,7 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(
 
 def test_the_file_appears_only_when_complete(tmp_path: Path) -> None:
     path = tmp_path / "new" / "folder" / "x.txt"
-    with atomic_writer(path) as file:
+    with atomic_write_text(path) as file:
         file.write("text")
         file.flush()
         assert not path.exists()
@@ -233,7 +234,7 @@ def test_a_byte_order_mark_that_is_data_stays(tmp_path: Path) -> None:
 def test_a_line_without_end_is_refused_before_it_fills_the_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(files, "LONGEST_LINE", 1 << 20)
+    monkeypatch.setattr(files, "MAX_LINE", 1 << 20)
     (tmp_path / "x.tsv.gz").write_bytes(gzip.compress(b"a" * (1 << 23)))
     with pytest.raises(InputError, match=r"x\.tsv\.gz:1: a line of more than 1 MiB"):
         list(read_examples(tmp_path / "x.tsv.gz"))

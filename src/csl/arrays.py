@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from csl.errors import FAILURES, InputError, from_system
-from csl.files import replacing
+from csl.files import atomic_write
 
 Arrays = dict[str, npt.NDArray[Any]]
 
@@ -38,7 +38,7 @@ class DamagedError(InputError):
 def save_arrays(path: Path, arrays: Mapping[str, npt.NDArray[Any]], about: Mapping[str, object]) -> None:
     """Write arrays, and `about`, which must be JSON."""
     text = json.dumps({**about, "sha256": _checksum(arrays, about)})
-    with replacing(path) as file:
+    with atomic_write(path) as file:
         np.savez(file, about=np.array(text), **arrays)  # type: ignore[arg-type]
 
 

@@ -1,6 +1,9 @@
-"""Files: read as UTF-8 line by line, plain or gzipped, and written so that nobody sees one half done."""
+"""Files: read as UTF-8 line by line, plain or gzipped, and written so that nobody sees a half-written one.
 
-import fcntl
+All text that is read or written passes through here, so that half of a surrogate pair, which no file can hold, is
+refused in one place.
+"""
+
 import gzip
 import hashlib
 import io
@@ -8,6 +11,8 @@ import json
 import os
 import re
 import shutil
+import sys
+import threading
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -17,84 +22,136 @@ from typing import Any, BinaryIO, TextIO
 from csl.errors import InputError, from_system
 
 PARTIAL = ".partial"  # the end of the name of a file that is being written
-TRIES = 100  # at making a folder that another process, for which it stayed empty, removes
-LONGEST_LINE = 1 << 26  # bytes: a longer one, as a gzip bomb has it, is refused before it fills the memory
+MAX_LINE = 8 << 20  # bytes of a line
+MAX_RATIO = 50  # a .gz file may unpack to so many times its size (SCAN, which repeats itself, has 33),
+MIN_UNPACKED = 256 << 20  # or to so many bytes, whichever is more; other files may have any size
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+_STREAM = re.compile(r"-|/dev/(stdout|stderr|fd/\d+)|/proc/self/fd/\d+")
+
+
+def is_stream(path: Path | str) -> bool:
+    """Tell whether output to `path` is a stream: `-`, `/dev/stdout`, a pipe, a device. No file can lie beside it."""
+    path = Path(path)
+    return bool(_STREAM.fullmatch(str(path))) or (path.exists() and not path.is_file() and not path.is_dir())
 
 
 @contextmanager
-def replacing(path: Path | str) -> Iterator[BinaryIO]:
+def atomic_write(path: Path | str, *, follow_links: bool = True) -> Iterator[BinaryIO]:
     """Open `path` for writing bytes; the file appears, complete, when the block ends without an exception.
 
-    Otherwise the file that was there stays. While it is written, a lock tells it from what a killed process left. Links
-    are followed, and what is no file, such as a pipe, is written to as it is.
+    Otherwise the file that was there stays. A symbolic link is followed, or with `follow_links=False` replaced. A stream
+    is written to directly, after what was written to it before.
     """
-    target = Path(os.path.realpath(path))
-    partial = target.with_name(f".{target.name}.{os.getpid()}{PARTIAL}")
+    target = Path(os.path.realpath(path) if follow_links else path)
     try:
-        if target.is_dir():
-            raise InputError("cannot be written: it is a folder; name a file", path)
-        if target.exists() and not target.is_file():
-            with target.open("wb") as file:
+        if is_stream(path) and (follow_links or not target.is_symlink()):
+            with _open_stream(str(path)) as file:
                 yield file
             return
+        if target.is_dir() and not target.is_symlink():
+            raise InputError("cannot be written: it is a folder; choose a file name", path)
         target.parent.mkdir(parents=True, exist_ok=True)
-        with partial.open("wb") as file:
-            with suppress(OSError):  # a file system without locks
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(target)
+        with _partial(target) as partial:
+            with _open_locked(partial) as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            partial.replace(target)
+    except BrokenPipeError:
+        raise
     except OSError as error:
         raise from_system(error, "cannot be written", path) from error
+
+
+@contextmanager
+def atomic_write_text(path: Path | str, *, follow_links: bool = True) -> Iterator[TextIO]:
+    """Open `path` for writing text, as `atomic_write` does for bytes.
+
+    A name that ends in `.gz` is compressed, with no time stamp, so that the same text gives the same bytes.
+    """
+    try:
+        with atomic_write(path, follow_links=follow_links) as raw:
+            packed = gzip.GzipFile("", "wb", fileobj=raw, mtime=0) if Path(path).suffix == ".gz" else None
+            text = io.TextIOWrapper(packed or raw, encoding="utf-8", newline="\n")
+            try:
+                yield text
+            finally:
+                text.detach()  # flushes it; `raw` stays open
+                if packed:
+                    packed.close()
+    except UnicodeEncodeError as error:  # a rule may have such a token: its notation has escapes
+        raise InputError("half of a surrogate pair is no text and cannot be written", path) from error
+
+
+@contextmanager
+def _open_stream(name: str) -> Iterator[BinaryIO]:
+    """Open a stream; standard output and standard error stay open afterwards."""
+    if name in ("-", "/dev/stdout", "/dev/stderr"):
+        standard = sys.stderr if name.endswith("err") else sys.stdout
+        standard.flush()
+        yield standard.buffer
+        standard.flush()
+    elif _STREAM.fullmatch(name):
+        with os.fdopen(os.dup(int(name.rpartition("/")[2])), "wb") as file:
+            yield file
+    else:
+        with open(name, "wb") as file:
+            yield file
+
+
+@contextmanager
+def _partial(target: Path) -> Iterator[Path]:
+    """Give the name under which this thread writes a file; remove what killed processes left of it."""
+    remove_partial(target.parent, target.name)
+    partial = target.with_name(f".{target.name}.{os.getpid()}.{threading.get_native_id()}{PARTIAL}")
+    try:
+        yield partial
     finally:
         with suppress(OSError):
             partial.unlink(missing_ok=True)
 
 
-def spare(written: Path | None, *read: Path | None) -> None:
-    """Refuse to write over what is read, a file or a folder, under whatever names."""
-    if written and written.exists() and any(path and path.exists() and path.samefile(written) for path in read):
-        raise InputError("is read, and would be written over; name another place for the result", written)
+def _open_locked(path: Path) -> BinaryIO:
+    """Create a file and lock it, which distinguishes it from what a killed process left."""
+    while True:
+        file = path.open("xb")
+        _lock(file, wait=True)
+        if os.fstat(file.fileno()).st_nlink:
+            return file
+        file.close()  # `remove_partial` of another process was faster than the lock
 
 
-def remove_partial(folder: Path) -> None:
-    """Remove the files of a folder that were being written when their process was killed."""
-    for path in folder.glob(f".*{PARTIAL}"):
-        with suppress(OSError), path.open("ab") as file:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # fails as long as its process writes
-            path.unlink()
+def _lock(file: BinaryIO, *, wait: bool) -> bool:
+    from filelock import lock_descriptor  # noqa: PLC0415 - slow to import, and reading does not need it
 
-
-@contextmanager
-def atomic_writer(path: Path | str) -> Iterator[TextIO]:
-    """Open `path` for writing text; the file appears, complete, when the block ends without an exception.
-
-    A name that ends in `.gz` is compressed, with no time stamp, so that the same text gives the same bytes.
-    """
     try:
-        with replacing(path) as raw, _text(raw, Path(path).suffix == ".gz") as text:
-            yield text
-    except UnicodeEncodeError as error:  # a rule may have such a token: its notation has escapes
-        raise InputError("half of a surrogate pair is no text and cannot be written", path) from error
+        return lock_descriptor(file.fileno(), blocking=wait)
+    except OSError:  # a file system without locks
+        return wait
 
 
-def _text(raw: BinaryIO, packed: bool) -> TextIO:
-    """Write text to a file that stays open when the text is closed."""
-    if packed:
-        return io.TextIOWrapper(gzip.GzipFile("", "wb", fileobj=raw, mtime=0), encoding="utf-8", newline="\n")
-    return os.fdopen(raw.fileno(), "w", encoding="utf-8", newline="\n", closefd=False)
+def remove_partial(folder: Path, name: str | None = None) -> None:
+    """Remove the files of a folder, or those of one name, that were being written when their process was killed."""
+    pattern = re.compile(rf"\.{re.escape(name) if name else '.+'}(\.\d+)+{re.escape(PARTIAL)}")
+    with suppress(OSError):
+        for path in [path for path in folder.iterdir() if pattern.fullmatch(path.name)]:
+            with suppress(OSError), path.open("r+b") as file:
+                if _lock(file, wait=False):  # not as long as its process writes
+                    path.unlink()
+
+
+def refuse_input_as_output(output: Path | None, *inputs: Path | None) -> None:
+    """Refuse to overwrite an input, a file or a folder, under whatever names."""
+    if output and output.exists() and any(path and path.exists() and path.samefile(output) for path in inputs):
+        raise InputError("is an input and would be overwritten; choose another output path", output)
 
 
 def make_folder(folder: Path | str) -> None:
-    """Make a folder, and those above it, unless it is there."""
-    for left in reversed(range(TRIES)):
-        try:
-            return Path(folder).mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            if not (left and isinstance(error, FileExistsError | FileNotFoundError)):
-                raise from_system(error, "cannot be made a folder to write to", folder) from error
+    """Create a folder, and those above it, unless it exists."""
+    try:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise from_system(error, "cannot be created", folder) from error
 
 
 def link(source: Path, target: Path) -> None:
@@ -102,19 +159,15 @@ def link(source: Path, target: Path) -> None:
     if target.exists() and target.samefile(source):
         return
     make_folder(target.parent)
-    partial = target.with_name(f".{target.name}.{os.getpid()}{PARTIAL}")
     try:
-        partial.unlink(missing_ok=True)
-        try:
-            os.link(source, partial)
-        except OSError:
-            shutil.copy2(source, partial)
-        partial.replace(target)
+        with _partial(target) as partial:
+            try:
+                os.link(source, partial)
+            except OSError:
+                shutil.copy2(source, partial)
+            partial.replace(target)
     except OSError as error:
         raise from_system(error, "cannot be written", target) from error
-    finally:
-        with suppress(OSError):
-            partial.unlink(missing_ok=True)
 
 
 def hash_file(path: Path) -> str:
@@ -127,28 +180,28 @@ def hash_file(path: Path) -> str:
 
 
 def hash_folder(folder: Path, *, deep: bool = True) -> dict[str, str]:
-    """Hash the files of a folder and of folders in it, or its own alone, by name; hidden ones do not count."""
+    """Hash the files of a folder and of folders in it, or only its own, by name; hidden ones do not count."""
     paths = sorted(
         path for path in folder.glob("**/*" if deep else "*") if path.is_file() and not path.name.startswith(".")
     )
     return {path.relative_to(folder).as_posix(): hash_file(path) for path in paths}
 
 
-def write_text(path: Path | str, text: str) -> None:
+def write_text(path: Path | str, text: str, *, follow_links: bool = True) -> None:
     """Write a whole text file atomically."""
-    with atomic_writer(path) as file:
+    with atomic_write_text(path, follow_links=follow_links) as file:
         file.write(text)
 
 
-def write_json(path: Path | str, value: Any) -> None:
+def write_json(path: Path | str, value: Any, *, follow_links: bool = True) -> None:
     """Write a value as readable JSON, atomically."""
-    write_text(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+    write_text(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n", follow_links=follow_links)
 
 
 def parse_json(text: str) -> Any:
-    """Read a JSON value; raises ValueError for all that is wrong with it, be it too deep or no text at all."""
+    """Read a JSON value; ValueError for everything that is wrong with it: a key twice, too deep, no text at all."""
     try:
-        value = json.loads(text)
+        value = json.loads(text, object_pairs_hook=_unique_keys)
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
     if _SURROGATE.search(text):
@@ -157,6 +210,15 @@ def parse_json(text: str) -> Any:
         except UnicodeEncodeError as error:
             raise ValueError("half of a surrogate pair in a text; correct its \\u escapes") from error
     return value
+
+
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in found if keys.count(key) > 1)
+        raise ValueError(f"the key {twice!r} occurs twice; remove one")
+    return found
 
 
 def read_json(path: Path | str) -> Any:
@@ -171,10 +233,15 @@ def read_lines(path: Path | str) -> Iterator[tuple[int, str]]:
     if "\0" in str(path):
         raise InputError("no file can have this name", path)
     try:
-        with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as file:
-            for number, raw in enumerate(iter(lambda: file.readline(LONGEST_LINE + 1), b""), start=1):
-                if len(raw) > LONGEST_LINE:
-                    raise InputError(f"a line of more than {LONGEST_LINE >> 20} MiB; is this text?", path, number)
+        packed = path.suffix == ".gz"
+        allowed = max(MIN_UNPACKED, MAX_RATIO * path.stat().st_size)
+        with gzip.open(path, "rb") if packed else path.open("rb") as file:
+            for number, raw in enumerate(iter(lambda: file.readline(MAX_LINE + 1), b""), start=1):
+                allowed -= len(raw)
+                if len(raw) > MAX_LINE:
+                    raise InputError(f"a line of more than {MAX_LINE >> 20} MiB; is this text?", path, number)
+                if packed and allowed < 0:
+                    raise InputError(f"unpacks to over {MAX_RATIO} times its size; if that is right, unpack it", path)
                 line = raw.decode("utf-8").removesuffix("\n").removesuffix("\r")
                 if "\r" in line:
                     raise InputError("carriage return inside a line; end lines with \\n or \\r\\n", path, number)
@@ -185,14 +252,3 @@ def read_lines(path: Path | str) -> Iterator[tuple[int, str]]:
         raise InputError("not a complete gzip file; copy or download it again", path) from error
     except OSError as error:
         raise from_system(error, "cannot be read", path) from error
-
-
-atomic_write = replacing
-
-
-def is_stream(path: Path | str) -> bool:
-    """Whether a path is standard output rather than a file."""
-    return str(path) in ("-", "/dev/stdout")
-
-
-refuse_input_as_output = spare

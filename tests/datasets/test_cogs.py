@@ -176,8 +176,8 @@ def test_sizes_are_the_published_ones(gen: Task, shared_data: Path) -> None:
 def test_every_content_word_of_training_has_one_seed_and_nothing_else_has(gen: Task) -> None:
     inputs = {word for example in gen.train for word in example.source}
     words = cogs.Words.of(gen.train)
-    assert sorted(rule.source[0] for rule in gen.seeds) == sorted(inputs - FUNCTION_WORDS)
-    assert {rule.target[0] for rule in gen.seeds} == words.primitives | words.prepositions
+    assert sorted(rule.source[0] for rule in gen.seed_rules) == sorted(inputs - FUNCTION_WORDS)
+    assert {rule.target[0] for rule in gen.seed_rules} == words.primitives | words.prepositions
     assert not NOTATION & (words.primitives | words.prepositions)
 
 
@@ -199,12 +199,12 @@ def test_every_content_word_of_training_has_one_seed_and_nothing_else_has(gen: T
     ],
 )
 def test_seeds_are_right(gen: Task, rule: str) -> None:
-    assert parse_rule(rule) in gen.seeds
+    assert parse_rule(rule) in gen.seed_rules
 
 
 def test_seeds_share_their_first_letter(gen: Task) -> None:
     """Every inflected form of COGS begins as its predicate does, so a wrong pair would nearly always show here."""
-    exceptions = {str(r) for r in gen.seeds if str(r.source[0])[0].lower() != str(r.target[0])[0].lower()}
+    exceptions = {str(r) for r in gen.seed_rules if str(r.source[0])[0].lower() != str(r.target[0])[0].lower()}
     assert exceptions == {"ate ### eat"}
 
 

@@ -21,7 +21,7 @@ TASK = Task(
     train=[Example.of("spring ein mal", "JUMP", kind="kurz"), Example.of("grüße zwei mal", "GRÜSSE GRÜSSE")],
     dev=[Example.of("a", "A")],
     test=[Example.of("b", "B")],
-    seeds=[Rule(("spring",), ("JUMP",))],
+    seed_rules=[Rule(("spring",), ("JUMP",))],
     output_cfg=OutputCfg.parse(["ROOT => JUMP"]),
     columns=("kind",),
     origin="written for this test",
@@ -66,11 +66,11 @@ def test_a_written_task_can_be_read_back(tmp_path: Path) -> None:
     card = write_task(TASK, tmp_path, name="tiny", split="one")
     assert list(read_examples(tmp_path / "train.tsv", columns=("kind",))) == TASK.train
     assert [e.meta["kind"] for e in read_examples(tmp_path / "train.tsv", columns=("kind",))] == ["kurz", ""]
-    assert list(read_grammar(tmp_path / "seeds.txt")) == TASK.seeds
+    assert list(read_grammar(tmp_path / "seed_rules.txt")) == TASK.seed_rules
     assert TASK.output_cfg is not None
     assert OutputCfg.read(tmp_path / "output.cfg").productions == TASK.output_cfg.productions
     assert json.loads((tmp_path / "card.json").read_text("utf-8")) == card
-    assert card["sizes"] == {"train.tsv": 2, "dev.tsv": 1, "test.tsv": 1, "seeds.txt": 1, "output.cfg": 1}
+    assert card["sizes"] == {"train.tsv": 2, "dev.tsv": 1, "test.tsv": 1, "seed_rules.txt": 1, "output.cfg": 1}
     assert (card["name"], card["split"], card["csl_version"]) == ("tiny", "one", __version__)
     for name, checksum in card["sha256"].items():
         assert hashlib.sha256((tmp_path / name).read_bytes()).hexdigest() == checksum
@@ -91,10 +91,10 @@ def test_files_of_an_earlier_task_do_not_stay(tmp_path: Path) -> None:
 
 
 def test_files_that_are_not_of_a_task_stay(tmp_path: Path) -> None:
-    (tmp_path / "seeds.txt").write_text("mine")
-    with pytest.raises(InputError, match=r"holds 'seeds\.txt', which is of no data set made here"):
+    (tmp_path / "seed_rules.txt").write_text("mine")
+    with pytest.raises(InputError, match=r"holds 'seed_rules\.txt', which is of no data set made here"):
         write_task(TASK, tmp_path, name="tiny", split="one")
-    assert {p.name: p.read_text() for p in tmp_path.iterdir()} == {"seeds.txt": "mine"}
+    assert {p.name: p.read_text() for p in tmp_path.iterdir()} == {"seed_rules.txt": "mine"}
 
 
 def test_a_task_that_was_not_written_to_the_end_is_written_again(tmp_path: Path) -> None:

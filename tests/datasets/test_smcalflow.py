@@ -289,7 +289,7 @@ def test_tenth_has_the_expected_sizes(tenth: Task) -> None:
     kinds = [e.meta["category"] for e in tenth.train]
     assert (kinds.count("single"), kinds.count("cross")) == (2502 - 5, 8)
     assert len(tenth.test) == 1324 - 8
-    assert len(tenth.seeds) == len(set(tenth.seeds))
+    assert len(tenth.seed_rules) == len(set(tenth.seed_rules))
 
 
 def test_hallucinated_fragments_are_those_of_the_programs(shared_data: Path) -> None:
@@ -328,6 +328,6 @@ def test_tenth_cfg_types_the_fragments_of_rules(
 
 def test_tenth_cfg_types_every_seed_but_no_loose_fragment(tenth: Task) -> None:
     assert tenth.output_cfg is not None
-    assert [rule for rule in tenth.seeds if not tenth.output_cfg.typings(rule.target)] == []
+    assert [rule for rule in tenth.seed_rules if not tenth.output_cfg.typings(rule.target)] == []
     for fragment in (") :start", "( Yield", "FindManager :recipient", ":recipient ("):
         assert tenth.output_cfg.typings(tuple(fragment.split())) == ()

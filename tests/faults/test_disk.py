@@ -14,8 +14,8 @@ from typer.testing import CliRunner
 
 from csl.cli import app
 from csl.errors import CslError, InputError
-from csl.files import atomic_writer, make_folder, read_lines, write_text
-from csl.lock import alone
+from csl.files import atomic_write_text, make_folder, read_lines, write_text
+from csl.lock import folder_lock
 
 Start, Files = Callable[[Callable[[], object]], Any], dict[str, bytes]
 ROOM = "No space left on device; make room, then give the same command again"
@@ -48,7 +48,7 @@ def test_a_run_on_a_full_disk_goes_on_when_there_is_room(
 
 
 def write_much(path: Path) -> None:
-    with atomic_writer(path) as file:
+    with atomic_write_text(path) as file:
         for _ in range(2000):
             file.write(os.urandom(1000).hex())
 
@@ -77,7 +77,7 @@ def test_commands_on_a_full_and_on_a_read_only_disk(disk: Any, learn: Callable[.
         (run / name).write_bytes(content)
     before = disk.files
     fill(disk.folder / "filler")
-    assert csl("sample", run) == (1, "", f"error: {run / '.lock'}: cannot be locked: {ROOM}\n")
+    assert csl("sample", run) == (1, "", f"error: {run / 'samples.tsv'}: cannot be written: {ROOM}\n")
     assert CliRunner().invoke(app, ["grammar", "show", str(run)]).exit_code == 0
     (disk.folder / "filler").unlink()
     assert disk.files == before
@@ -107,7 +107,7 @@ def test_a_limit_on_the_size_of_files(tmp_path: Path, start: Start) -> None:
 
 
 def lock(folder: Path) -> None:
-    with alone(folder):
+    with folder_lock(folder):
         pass
 
 
@@ -157,7 +157,7 @@ def test_a_file_where_a_folder_should_be(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("mine", "utf-8")
     remedy = "a file stands where a folder is needed; move it, or name another place"
     for path in (tmp_path / "file", tmp_path / "file" / "below"):
-        with pytest.raises(InputError, match=remedy), alone(path):
+        with pytest.raises(InputError, match=remedy), folder_lock(path):
             pass
     with pytest.raises(InputError, match=remedy):
         write_text(tmp_path / "file" / "x", "text")

@@ -16,7 +16,7 @@ import pytest
 
 from csl.examples import Example
 from csl.induction.config import InductionConfig
-from csl.lock import alone
+from csl.lock import folder_lock
 from csl.model.config import FitConfig
 from csl.runs.fitting import fit_into, load_model
 from csl.runs.run import induce_into
@@ -87,7 +87,7 @@ def small(folder: Path) -> None:
     pairs = [Example.of(*pair) for pair in (("a", "A"), ("b", "B"), ("a and b", "A B"), ("b and a", "B A"))]
     induce_into(folder, pairs, InductionConfig(partitions=2))
     fit_into(folder, pairs, FitConfig(states=1, optimizer="em", steps=2))
-    with alone(folder):
+    with folder_lock(folder):
         model = load_model(folder)
         write_samples(folder / "samples.tsv", Sampler(model.grammar, SampleConfig(), model=model), 20)
 

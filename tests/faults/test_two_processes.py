@@ -1,12 +1,12 @@
 """Two processes on one run folder: the second is refused; readers never are; a lock ends with its process."""
 
 import errno
-import fcntl
 import os
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +14,9 @@ import pytest
 from typer.testing import CliRunner
 
 from csl.cli import app
-from csl.errors import CslError
-from csl.lock import LOCK, alone
+from csl.errors import CslError, InputError
+from csl.files import atomic_write, write_text
+from csl.lock import LOCK, folder_lock
 from csl.runs.pipeline import Pipeline, wanted_stages
 from csl.runs.recipe import read_recipe
 
@@ -26,13 +27,15 @@ PAIRS = "a\tA\nb\tB\na and b\tA B\nb and a\tB A\n"
 def take(folder: Path, start: Start) -> Any:
     """Start a process that works in a folder."""
 
+    ready, tell = os.pipe()
+
     def hold() -> None:
-        with alone(folder):
+        with folder_lock(folder):
+            os.write(tell, b"locked")
             time.sleep(60)
 
     child = start(hold)
-    while not (folder / LOCK).exists() or not (folder / LOCK).read_text():
-        time.sleep(0.001)
+    os.read(ready, 6)
     return child
 
 
@@ -67,14 +70,13 @@ def taken(run: Path, start: Start) -> Any:
         "augment {train} --out {run}",
     ],
 )
-def test_commands_that_write_are_refused(line: str, run: Path, taken: Any) -> None:
+@pytest.mark.usefixtures("taken")
+def test_commands_that_write_are_refused(line: str, run: Path) -> None:
     before = {path.name: path.read_bytes() for path in run.iterdir()}
     done = CliRunner().invoke(app, line.format(run=run, train=run.parent / "train.tsv").split())
     assert isinstance(done.exception, CslError)
     assert done.exception.exit_code == 1
-    assert str(done.exception) == (
-        f"{run}: process {taken.pid} works in this folder; wait for it, or name another folder"
-    )
+    assert str(done.exception).startswith(f"{run}: another process is working")
     assert {path.name: path.read_bytes() for path in run.iterdir()} == before
 
 
@@ -102,7 +104,7 @@ def test_a_run_of_an_experiment_is_refused_too(tmp_path: Path, start: Start) -> 
     recipe, pipeline = read_recipe(str(tmp_path / "mine.toml")), Pipeline(tmp_path / "runs", wanted_stages("data"))
     folder = pipeline.run(recipe, {}, 0)
     child = take(folder, start)
-    with pytest.raises(CslError, match="works in this folder"):
+    with pytest.raises(CslError, match="another process"):
         pipeline.run(recipe, {}, 0)
     assert pipeline.run(recipe, {}, 1).is_dir()  # another folder, whose data is the same stage
     child.kill()
@@ -111,13 +113,12 @@ def test_a_run_of_an_experiment_is_refused_too(tmp_path: Path, start: Start) -> 
 
 def test_a_lock_ends_with_its_process(run: Path, taken: Any) -> None:
     (run / ".grammar.txt.1.partial").write_text("what a killed process left", "utf-8")
-    with (run / ".mine.txt.2.partial").open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        taken.kill()
-        assert (run / LOCK).exists()
-        with alone(run):
-            assert (run / LOCK).read_text() == f"{os.getpid()}\n"
-        assert sorted(path.name for path in run.iterdir() if path.name.startswith(".")) == [".mine.txt.2.partial"]
+    taken.kill()
+    assert (run / LOCK).exists()
+    with atomic_write(run / "mine.txt"), folder_lock(run):
+        hidden = [path.name for path in run.iterdir() if path.name.startswith(".") and path.name != LOCK]
+        assert [name.split(".")[1] for name in hidden] == ["mine"]  # still being written
+    assert not list(run.glob(".*"))
 
 
 def test_of_many_at_once_one_works(tmp_path: Path, start: Start) -> None:
@@ -126,7 +127,7 @@ def test_of_many_at_once_one_works(tmp_path: Path, start: Start) -> None:
 
     def work() -> None:
         for _ in range(20):
-            with alone(tmp_path / "new", wait=True), book.open("a") as file:
+            with folder_lock(tmp_path / "new", wait=True), book.open("a") as file:
                 print(os.getpid(), file=file, flush=True)
                 time.sleep(0.001)
                 print(os.getpid(), file=file, flush=True)
@@ -138,41 +139,53 @@ def test_of_many_at_once_one_works(tmp_path: Path, start: Start) -> None:
     assert lines[::2] == lines[1::2]
 
 
-@pytest.mark.parametrize("moment", ["is_dir", "open"])
-def test_a_folder_that_is_removed_meanwhile_is_made_again(
-    moment: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Another process, for which it stayed empty, removes it after it was found and before the lock lies in it."""
-    folder, method = tmp_path / "new" / "run", getattr(Path, moment)
-
-    def remove(path: Path, *args: Any, **options: Any) -> Any:
-        monkeypatch.setattr(Path, moment, method)
-        folder.rmdir()
-        folder.parent.rmdir()
-        return method(path, *args, **options)
-
-    folder.mkdir(parents=True)
-    monkeypatch.setattr(Path, moment, remove)
-    with alone(folder):
-        assert (folder / LOCK).exists()
-
-
-def test_a_file_system_without_locks_gives_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("code", [errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP])
+def test_a_file_system_without_locks_works_without(code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> None:
-        raise OSError(errno.ENOSYS, "Function not implemented")
+        raise OSError(code, os.strerror(code))
 
-    monkeypatch.setattr(fcntl, "flock", fail)
-    with alone(tmp_path / "run"):
+    monkeypatch.setattr("fcntl.flock", fail)
+    with folder_lock(tmp_path / "run"):
         assert list((tmp_path / "run").iterdir()) == []
-        (tmp_path / "run" / "result").touch()
+        write_text(tmp_path / "run" / "result", "text")
+    assert [path.name for path in (tmp_path / "run").iterdir()] == ["result"]
+
+
+def test_a_lock_never_follows_or_removes_what_is_not_its_own(tmp_path: Path) -> None:
+    (tmp_path / "precious").write_text("mine", "utf-8")
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / LOCK).symlink_to("../precious")
+    with pytest.raises(InputError, match="symbolic link; remove it") as error, folder_lock(tmp_path / "run"):
+        pass
+    assert str(error.value).startswith(str(tmp_path / "run" / LOCK))
+    (tmp_path / "run" / LOCK).unlink()
+    (tmp_path / "run" / LOCK).hardlink_to(tmp_path / "precious")
+    with folder_lock(tmp_path / "run"):
+        pass
+    for path in (tmp_path / "precious", tmp_path / "run" / LOCK):
+        assert path.read_text("utf-8") == "mine"
+
+
+def test_blocks_of_one_thread_share_a_lock_and_threads_do_not(tmp_path: Path) -> None:
+    def other() -> None:
+        with folder_lock(tmp_path / "run"):
+            pass
+
+    (tmp_path / "link").symlink_to("run")
+    with ThreadPoolExecutor(1) as pool, folder_lock(tmp_path / "run"):
+        with folder_lock(tmp_path / "link"):
+            pass
+        assert (tmp_path / "run" / LOCK).exists()
+        with pytest.raises(CslError, match="another process"):
+            pool.submit(other).result()
 
 
 def test_a_new_folder_that_stays_empty_is_removed(tmp_path: Path) -> None:
-    with alone(tmp_path / "new" / "run"):
+    with folder_lock(tmp_path / "new" / "run"):
         assert (tmp_path / "new" / "run").is_dir()
     assert not (tmp_path / "new").exists()
     (tmp_path / "old").mkdir()
-    with alone(tmp_path / "old"):
+    with folder_lock(tmp_path / "old"):
         pass
     assert (tmp_path / "old").is_dir()
 
@@ -188,6 +201,5 @@ def test_the_second_command_is_refused_in_one_line(tmp_path: Path) -> None:
         second = subprocess.run([sys.executable, "-m", "csl", *line], capture_output=True, text=True, check=False)
         first.kill()
     assert second.returncode == 1
-    assert second.stderr == (
-        f"error: {tmp_path / 'run'}: process {first.pid} works in this folder; wait for it, or name another folder\n"
-    )
+    assert second.stderr.startswith(f"error: {tmp_path / 'run'}: another process is working")
+    assert second.stderr.count("\n") == 1

@@ -87,8 +87,8 @@ def check_task(folder: Path, task: Task) -> None:
             assert [e.meta for e in found] == [
                 {c: e.meta.get(c, "") for c in task.columns} for e in getattr(task, part)
             ]
-        if task.seeds:
-            assert list(read_rules(out / "seeds.txt")) == task.seeds
+        if task.seed_rules:
+            assert list(read_rules(out / "seed_rules.txt")) == task.seed_rules
         if task.output_cfg:
             assert OutputCfg.read(out / "output.cfg").productions == task.output_cfg.productions
 

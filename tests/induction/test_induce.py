@@ -44,7 +44,7 @@ NT_1 after NT_2 ### NT_2 NT_1
 
 
 def induced(task: Task, preset: str) -> Grammar:
-    return induce(task.train, PRESETS[preset], seeds=task.seeds, output_cfg=task.output_cfg).grammar
+    return induce(task.train, PRESETS[preset], seeds=task.seed_rules, output_cfg=task.output_cfg).grammar
 
 
 def derivable(grammar: Grammar, examples: list[Example]) -> float:
@@ -95,7 +95,7 @@ def test_geoquery_figures(split: str, most_rules: int, least_derivable: float, s
     assert derivable(grammar, task.test) >= least_derivable
     assert derivable(grammar, task.train) == 100
     assert task.output_cfg is not None
-    assert all(task.output_cfg.typings(rule.target) or rule in task.seeds for rule in grammar)
+    assert all(task.output_cfg.typings(rule.target) or rule in task.seed_rules for rule in grammar)
 
 
 def test_cogs_figures(shared_data: Path) -> None:
@@ -122,7 +122,7 @@ def test_threads_do_not_matter_with_seeds_and_an_output_cfg(shared_data: Path) -
     results = {
         text(
             induce(
-                task.train, PRESETS["geoquery"], seeds=task.seeds, output_cfg=task.output_cfg, engine=Threads(threads)
+                task.train, PRESETS["geoquery"], seeds=task.seed_rules, output_cfg=task.output_cfg, engine=Threads(threads)
             )
         )
         for threads in (1, 2, 3)

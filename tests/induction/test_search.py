@@ -216,4 +216,4 @@ def test_the_books_are_right_on_scan() -> None:
 
 def test_the_books_are_right_on_geoquery(shared_data: Path) -> None:
     task = geoquery.prepare(shared_data / "geoquery", "length")
-    check_every_step(Bench(task.train[:150], PRESETS["geoquery"], task.seeds))
+    check_every_step(Bench(task.train[:150], PRESETS["geoquery"], task.seed_rules))

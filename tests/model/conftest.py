@@ -22,6 +22,6 @@ def prepared(shared_data: Path) -> Prepared:
     @cache
     def prepare(name: str, split: str) -> tuple[Task, Grammar]:
         task = data_set(name).prepare(shared_data / name, split)
-        return task, induce(task.train, PRESETS[name], seeds=task.seeds, output_cfg=task.output_cfg).grammar
+        return task, induce(task.train, PRESETS[name], seeds=task.seed_rules, output_cfg=task.output_cfg).grammar
 
     return prepare

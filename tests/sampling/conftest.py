@@ -26,7 +26,7 @@ def quick(shared_data: Path) -> Quick:
     def prepare(name: str, split: str) -> tuple[Task, Model]:
         task = data_set(name).prepare(shared_data / FOLDERS.get(name, name), split)
         induction = PRESETS["smcalflow" if name in FOLDERS else name]
-        grammar = induce(task.train, induction, seeds=task.seeds, output_cfg=task.output_cfg).grammar
+        grammar = induce(task.train, induction, seeds=task.seed_rules, output_cfg=task.output_cfg).grammar
         config = FitConfig(states=2 if name == "scan" else 8, optimizer="em", steps=10)
         return task, fit(grammar, task.train, config, output_cfg=task.output_cfg).model
 

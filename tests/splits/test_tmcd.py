@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
-from csl.datasets import tmcd
+from csl.splits import tmcd
 from csl.errors import InputError
 from csl.examples import read_examples
 from csl.splits.divergence import Profile, divergence, profile, profiles

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from csl.cli.console import new_console
-from csl.files import make_folder, spare
+from csl.files import make_folder, refuse_input_as_output
 from csl.splits.programs import DEFAULT_ENTITIES
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def prepare(
     """Write a data set as the paper uses it: examples, seed rules, output CFG and a card."""
     from csl.datasets.registry import data_set, write_task
 
-    spare(out, source)
+    refuse_input_as_output(out, source)
     known = data_set(name)
     split = known.splits[0] if split is None else split
     task = known.prepare(source, split)
@@ -142,7 +142,7 @@ def split(
     from csl.splits.splits import Sizes, length_split, random_split, template_split, tmcd_split
 
     for part in FILES:
-        spare(out / part, file)
+        refuse_input_as_output(out / part, file)
     pattern = entity_pattern(entities)
     examples = list(read_examples(file, source_field=input_field, target_field=output_field))
     wanted = Sizes.parse(sizes, len(examples)) if sizes else Sizes(round(train_share * len(examples)))
@@ -196,7 +196,7 @@ def divergence_(
 
 
 def _print_files(sizes: dict[str, int], folder: Path) -> None:
-    units = {"seeds.txt": "seed rules", "output.cfg": "productions"}
+    units = {"seed_rules.txt": "seed rules", "output.cfg": "productions"}
     for name, size in sizes.items():
         new_console().print(f"{folder / name}: {size:,} {units.get(name, 'examples')}")
     new_console().print(f"{folder / 'card.json'}: origin, licence, sizes, checksums")

@@ -33,7 +33,7 @@ def ensemble(
     """
     from csl.errors import InputError
     from csl.examples import read_examples
-    from csl.files import atomic_writer, refuse_input_as_output
+    from csl.files import atomic_write_text, refuse_input_as_output
     from csl.seq2seq.predictions import Predictions, breakdown
     from csl.seq2seq.predictions import ensemble as combine
 
@@ -53,7 +53,7 @@ def ensemble(
         ours.check([example.source_text for example in examples], test)
         console.print(_table(breakdown(examples, ours.outputs, systems)))
     if out:
-        with atomic_writer(out) as file:
+        with atomic_write_text(out) as file:
             file.writelines(f"{x}\t{y}\n" for x, y in zip(ours.inputs, systems["Ens."], strict=True))
         console.print(f"{out}: {sum(map(bool, ours.outputs)):,} outputs of CSL, the others of the seq2seq model")
 

@@ -22,7 +22,9 @@ def evaluate(
     test: Annotated[
         Path, typer.Argument(help="Examples: TSV or JSON lines, plain or .gz. TSV: column 3 is a category.")
     ],
-    errors: Annotated[Path | None, typer.Option(help="Write wrong outputs here: input, correct output, output.")] = None,
+    errors: Annotated[
+        Path | None, typer.Option(help="Write wrong outputs here: input, correct output, output.")
+    ] = None,
     device: Device = "auto",
     *,
     budget: Budget,

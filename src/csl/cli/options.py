@@ -131,9 +131,7 @@ class Configured:
 
     preset: Annotated[str | None, typer.Option(help="auto, scan, cogs, geoquery or smcalflow.")] = None
     config: Annotated[Path | None, typer.Option(help="A TOML file with options, applied over the preset.")] = None
-    settings: Annotated[
-        list[str] | None, typer.Option("--set", help="An option as key=value; may be repeated.")
-    ] = None
+    settings: Annotated[list[str] | None, typer.Option("--set", help="An option as key=value; may be repeated.")] = None
 
     def apply(self, recipe: "Recipe", table: str, given: dict[str, object] | None = None) -> "Recipe":
         """Change the options of one table of a recipe; a preset changes grammar, model and samples alike."""

@@ -36,7 +36,7 @@ def predict(
 ) -> None:
     """Predict the output of each input, written as input<TAB>output."""
     from csl.examples.formats import read_inputs
-    from csl.files import atomic_writer, refuse_input_as_output
+    from csl.files import atomic_write_text, refuse_input_as_output
     from csl.grammar.output_cfg import OutputCfg
 
     refuse_input_as_output(out, inputs)
@@ -60,6 +60,6 @@ def predict(
     if out is None:
         sys.stdout.writelines(row + "\n" for row in rows)
         return
-    with atomic_writer(out) as file:
+    with atomic_write_text(out) as file:
         file.writelines(row + "\n" for row in rows)
     console.print(f"{out}: {len(sources):,} predictions; {time.perf_counter() - start:.1f} s")

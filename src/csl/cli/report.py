@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from csl.cli.console import new_console
+
 ThreadsOption = int
 
 
@@ -28,10 +29,10 @@ def report(
     the training data never shows.
     """
     from csl.engine.threads import Threads
-    from csl.files import spare
+    from csl.files import refuse_input_as_output
     from csl.report.page import write_report
 
     file = out or run / "report.html"
-    spare(file, test, unlabelled)
+    refuse_input_as_output(file, test, unlabelled)
     write_report(run, file, test=test, unlabelled=unlabelled, engine=Threads(threads))
     new_console().print(f"{file}: {file.stat().st_size / 1000:,.0f} kB")

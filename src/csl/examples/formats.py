@@ -10,7 +10,7 @@ from pathlib import Path
 
 from csl.errors import InputError
 from csl.examples.example import Example
-from csl.files import atomic_writer, parse_json, read_lines
+from csl.files import atomic_write_text, parse_json, read_lines
 
 
 def read_examples(
@@ -85,7 +85,7 @@ def write_examples(path: Path | str, examples: Iterable[Example], *, columns: Se
     """
     json_lines = _is_json_lines(Path(path))
     count = 0
-    with atomic_writer(path) as file:
+    with atomic_write_text(path) as file:
         for example in examples:
             source, target = example.source_text, example.target_text
             if tuple(source.split()) != example.source or tuple(target.split()) != example.target:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from csl.errors import InputError
-from csl.files import atomic_writer, read_lines
+from csl.files import atomic_write_text, read_lines
 from csl.grammar.symbols import Grammar, Nt, Rule, Symbol
 
 SEPARATOR = "###"
@@ -125,5 +125,5 @@ def read_grammar(path: Path | str) -> Grammar:
 
 def write_grammar(path: Path | str, rules: Iterable[Rule]) -> None:
     """Write rules to a file, atomically, in the order given."""
-    with atomic_writer(path) as file:
+    with atomic_write_text(path) as file:
         file.writelines(f"{format_rule(rule)}\n" for rule in rules)

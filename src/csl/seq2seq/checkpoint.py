@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from csl.errors import InputError
-from csl.files import parse_json, replacing
+from csl.files import atomic_write, parse_json
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -30,7 +30,7 @@ def save_tensors(path: Path, tensors: Mapping[str, torch.Tensor], about: Mapping
     from safetensors.torch import save
 
     tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-    with replacing(path) as file:
+    with atomic_write(path) as file:
         file.write(save(tensors, {"about": json.dumps(about), "sha256": _checksum(tensors, about)}))
 
 

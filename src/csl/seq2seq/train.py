@@ -25,7 +25,7 @@ from csl.errors import CslError, InputError
 from csl.examples import Example
 from csl.examples.score import same
 from csl.files import hash_folder, link, make_folder, read_json, write_json, write_text
-from csl.lock import alone
+from csl.lock import folder_lock
 from csl.seq2seq import checkpoint
 from csl.seq2seq.batches import Batches, Encoded, lengths_of
 from csl.seq2seq.codec import Codec, new_codec
@@ -84,7 +84,7 @@ def train(
             f"batch_size {config.batch_size} is less than one pair for each of {accelerator.num_processes} processes"
         )
     run = _Run(Path(folder), config, _fingerprint(config, examples, synthetic, dev), accelerator, tensorboard)
-    with alone(folder) if accelerator.is_main_process else nullcontext():
+    with folder_lock(folder) if accelerator.is_main_process else nullcontext():
         if run.finished(resume):
             say(f"{folder} holds this model already; --no-resume trains it anew")
             return Seq2Seq.load(run.folder, device)
