@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from csl.baselines.nqg import config as nqg
 from csl.datasets.registry import DATA_SETS
 from csl.errors import InputError
-from csl.runs.recipe import RECIPES, Recipe, read_recipe, recipe_names
+from csl.runs.recipe import RECIPES, Recipe, only, read_recipe, recipe_names
 from csl.induction import config as induction
 from csl.model import config as fitting
 from csl.sampling import config as sampling
@@ -73,14 +73,14 @@ def test_every_split_of_the_paper_and_of_the_tenth_has_a_recipe() -> None:
 def test_a_recipe_has_the_options_of_its_preset(name: str) -> None:
     recipe = read_recipe(name)
     preset = PRESET.get(recipe.data.set, recipe.data.set)
-    assert recipe.induction == induction.preset(preset)
+    assert only(induction.InductionConfig, recipe.induction) == induction.preset(preset)
     own = {"states": 4, "restarts": 1} if name in ("scan/mcd1", "scan/mcd3") else {}
-    assert recipe.fit.config == fitting.preset(preset).model_copy(update=own)
-    assert recipe.sampling.config == sampling.preset(preset)
+    assert only(fitting.FitConfig, recipe.fit) == fitting.preset(preset).model_copy(update=own)
+    assert only(sampling.SampleConfig, recipe.sampling) == sampling.preset(preset)
     assert recipe.fit.unlabelled == ""
     nqg_preset = nqg.PRESETS.get(preset, nqg.NqgInductionConfig())
-    assert recipe.nqg.part(nqg.NqgInductionConfig, nqg_preset.seed) == nqg_preset
-    assert recipe.nqg.part(nqg.NqgFitConfig, 0) == nqg.NqgFitConfig()
+    assert only(nqg.NqgInductionConfig, recipe.nqg) == nqg_preset
+    assert only(nqg.NqgFitConfig, recipe.nqg) == nqg.NqgFitConfig()
     assert recipe.nqg.encoder == ""
 
 
@@ -122,7 +122,7 @@ def test_files_are_beside_the_recipe_that_names_them(tmp_path: Path) -> None:
     (tmp_path / "below").mkdir()
     write(tmp_path, "base.toml", '[data]\ntrain = "train.tsv"\n[fit]\nunlabelled = "inputs.txt"\n')
     recipe = read_recipe(write(tmp_path / "below", "mine.toml", 'extends = "../base"\n[data]\ntest = "test.tsv"\n'))
-    assert recipe.data.files == {"train": tmp_path / "train.tsv", "test": tmp_path / "below" / "test.tsv"}
+    assert recipe.data.files == {"train": (tmp_path / "train.tsv",), "test": (tmp_path / "below" / "test.tsv",)}
     assert recipe.fit.unlabelled == str(tmp_path / "inputs.txt")
     assert recipe.changed({"fit.unlabelled": "dev"}).fit.unlabelled == "dev"
 
@@ -184,9 +184,9 @@ def test_settings_change_options_by_their_full_name() -> None:
 
 def test_a_temperature_means_tempered() -> None:
     recipe = read_recipe("scan/jump")
-    assert recipe.sampling.config.strategy == "model"
+    assert recipe.sampling.strategy == "model"
     tempered = recipe.changed({"sampling.temperature": "inf"})
-    assert tempered.sampling.config.strategy == "tempered"
+    assert tempered.sampling.strategy == "tempered"
     assert 'strategy = "tempered"\ntemperature = inf\n' in tempered.to_toml()
     with pytest.raises(InputError, match="uniform"):
         tempered.changed({"sampling.strategy": "uniform"})

@@ -142,6 +142,4 @@ class Configured:
         values = read_options(self.config, table, getattr(recipe, table)) if self.config else {}
         values |= {key: value for key, value in (given or {}).items() if value is not None}
         values |= map(parse_setting, self.settings or [])
-        if "seed" in values and table != "induction":
-            raise InputError("a seed belongs to a run; choose it with --seed")
         return recipe.changed({f"{table}.{key}": value for key, value in values.items()})

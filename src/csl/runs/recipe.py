@@ -139,6 +139,8 @@ class Recipe:
             table, dot, key = name.partition(".")
             if not dot or table not in TABLES:
                 raise InputError(f"no option {name!r}; {nearest(_full_name(name), option_names())}", path)
+            if key == "seed" and table in SEEDED:
+                raise InputError(f"{name}: a seed belongs to a run; choose it with --seed", path)
             tables.setdefault(table, {})[key] = value
         return self.with_tables(tables, path=path).checked(path)
 
@@ -175,7 +177,10 @@ class Recipe:
             raise InputError(f"[data] names the set {data.set!r} and files; leave one of them out", path)
         if drawing.temperature != 1 and drawing.strategy == "model":
             drawing = changed(drawing, {"strategy": "tempered"})
-        drawing.check()
+        try:
+            drawing.check()
+        except InputError as error:
+            raise InputError(str(error), path) from error
         return replace(self, sampling=drawing)
 
     def to_toml(self) -> str:
