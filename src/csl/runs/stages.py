@@ -8,6 +8,7 @@ and on that of CSL; it is left out unless the recipe names an encoder.
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from csl.examples import Example, read_examples
 from csl.examples.formats import read_inputs
 from csl.files import hash_file, hash_folder, link, read_json, write_text
 from csl.options import changed
-from csl.examples.score import Score, groups, same, score
+from csl.examples.score import Score, breakdown, score
 from csl.datasets.registry import FILES, data_set, write_task
 from csl.datasets.task import Task
 from csl.engine.engine import Engine
@@ -366,7 +367,8 @@ class Stages:
             systems["ensemble"] = ensemble(systems["csl"], systems["t5"])
             if "nqg" in systems:
                 systems["nqg_t5"] = ensemble(systems["nqg"], systems["t5"])
-            figures["breakdown"] = _breakdown(examples, systems)
+            whole, parts = breakdown(examples, systems["csl"], systems)
+            figures["breakdown"] = asdict(whole) | {"groups": {name: asdict(part) for name, part in parts.items()}}
         for name, outputs in systems.items():
             total, by_group = score(examples, outputs)
             figures["systems"][name] = {
@@ -434,21 +436,3 @@ def _counts(found: Score) -> dict[str, int]:
 
 def _number(value: float) -> float | None:
     return value if math.isfinite(value) else None
-
-
-def _breakdown(examples: Sequence[Example], systems: Mapping[str, Sequence[str]]) -> Figures:
-    """Count what each system has right on inputs that CSL covers and on the others (paper, "Performance Breakdown")."""
-
-    def count(places: Sequence[int]) -> dict[str, int]:
-        right = {
-            system: sum(same(outputs[i], examples[i].target_text) for i in places)
-            for system, outputs in systems.items()
-        }
-        return {"examples": len(places), **right}
-
-    def split(places: Sequence[int]) -> Figures:
-        covered = [i for i in places if systems["csl"][i]]
-        return {"covered": count(covered), "others": count([i for i in places if not systems["csl"][i]])}
-
-    categories = groups(examples) if any("category" in example.meta for example in examples) else {}
-    return split(range(len(examples))) | {"groups": {name: split(places) for name, places in categories.items()}}
