@@ -17,8 +17,8 @@ from csl.experiments.sweep import table as sweep_table
 from csl.grammar.output_cfg import OutputCfg
 from csl.induction.config import InductionConfig
 from csl.model.config import FitConfig
-from csl.report.collect import collect
 from csl.report.page import render
+from csl.report.report import make_report
 from csl.runs.cache import Cache
 from csl.runs.fitting import fit_into, load_model, read_run, training_file
 from csl.runs.pipeline import Pipeline, wanted_stages
@@ -142,7 +142,7 @@ def read_figures(folder: Path) -> Any:
 
 def read_report(folder: Path) -> str:
     """Make the report of a run."""
-    page = render(collect(folder))
+    page = render(make_report(folder))
     page.encode()
     return page
 

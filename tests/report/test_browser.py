@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from csl.report.page import render
-from csl.report.schema import Report
+from csl.report.report import Report
 
 selenium = pytest.importorskip("selenium", reason="no selenium; pip install '.[dev]'")
 from selenium.webdriver import ActionChains, Chrome, ChromeOptions  # noqa: E402

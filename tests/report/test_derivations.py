@@ -1,4 +1,4 @@
-"""Derivations for a report: rule pairs of all derivations, and derivations that avoid some of them."""
+"""Derivations for a report: rule pairs of all derivations, derivations that avoid some of them, and those drawn."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from csl.engine.threads import Threads
 from csl.examples import Example
 from csl.grammar import Grammar, parse_grammar
 from csl.parsing.derivation import Derivation
-from csl.report.derivations import Derivations
+from csl.report.derivations import DRAWN, LARGEST, Derivations, TreeRow, by_size, pair_trees, reading_trees
 
 AMBIGUOUS = parse_grammar(
     ["a ### A", "b ### B", "a b ### A B", "NT_1 NT_2 ### NT_1 NT_2", "NT_1 b ### NT_1 B", "NT_1 twice ### NT_1 NT_1"]
@@ -86,3 +86,35 @@ def test_any_number_of_threads_gives_the_same() -> None:
     one, three = (Derivations(grammar, None, 1, Threads(threads)) for threads in (1, 3))
     assert one.best(examples) == three.best(examples)
     assert any(one.best(examples))
+
+
+# derivations to draw
+
+BY = Derivations(parse_grammar(["a ### A", "b ### B", "NT_1 NT_2 ### NT_1 NT_2", "NT_1 NT_2 ### NT_2 NT_1 ;"]), None, 1)
+
+
+def test_they_are_chosen_evenly_by_size_and_huge_ones_left_out() -> None:
+    sizes = [*range(100, 0, -1), 0, LARGEST + 1]
+    assert by_size([(0,) * size for size in sizes], 3) == [99, 50, 0]
+
+
+def test_rules_are_named_by_their_lines() -> None:
+    rows = pair_trees("train", [Example.of("a b", "A B"), Example.of("x", "X")], [(2, 0, 1), ()])
+    assert rows == [TreeRow("train", "a b", "A B", rules=[3, 1, 2])]
+
+
+def test_wrong_readings_come_first_with_the_right_derivation() -> None:
+    examples = [Example.of("a b", "A B"), Example.of("a b", "B A ;"), Example.of("a b", "C"), Example.of("x", "X")]
+    readings = BY.read([example.source for example in examples])
+    rows = reading_trees(examples, readings, [True, False, False, False], BY)
+    assert [(row.output, row.right, row.right_rules) for row in rows] == [
+        ("B A ;", False, [4, 1, 2]), ("C", False, None), ("A B", True, None)
+    ]  # fmt: skip
+    assert (rows[0].predicted, rows[0].rules) == ("A B", [3, 1, 2])
+
+
+def test_some_of_many_are_drawn() -> None:
+    many = [Example.of(" ".join("ab" * k), " ".join("AB" * k)) for k in range(1, 30)]
+    rows = pair_trees("train", many, BY.best(many))
+    assert len(rows) == DRAWN
+    assert (rows[0].input, rows[-1].input) == (many[0].source_text, many[-1].source_text)

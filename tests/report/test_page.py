@@ -1,12 +1,16 @@
 """The page of a report, as text: everything is in it, escaped, and nothing else. See test_browser for the rest."""
 
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
-from csl.report.chart import line_chart, ticks
-from csl.report.drawing import draw
-from csl.report.page import REMEDIES, SECTIONS, differences, number, parts, render
-from csl.report.schema import Report
+import pytest
+
+from csl.errors import InputError
+from csl.report.coverage import UncoveredInput
+from csl.report.drawing import draw, line_chart, ticks
+from csl.report.page import REMEDIES, SECTIONS, differences, need_jinja, number, parts, render
+from csl.report.report import Report
 
 VOID = {"meta", "input", "img", "br"}
 
@@ -66,8 +70,8 @@ def test_the_same_data_gives_the_same_bytes(report: Report) -> None:
 
 
 def test_absent_sections_are_named_with_a_remedy(report: Report) -> None:
-    bare = report | dict.fromkeys(REMEDIES) | {"trees": []}
-    page = render(bare)  # type: ignore[arg-type]
+    nothing = {"scores": None, "uncovered": None, "synthetic": None, "coverage": None, "trees": []}
+    page = render(replace(report, curves={key: {} for key in report.curves}, **nothing))  # type: ignore[arg-type]
     ids = Elements(page).ids
     for name, remedy in REMEDIES.items():
         assert name not in ids
@@ -76,21 +80,17 @@ def test_absent_sections_are_named_with_a_remedy(report: Report) -> None:
     assert "Not in this report" not in render(report)
 
 
-def test_a_derivation_that_is_deeper_than_python_calls_itself(report: Report) -> None:
-    tree: dict[str, object] = {"rule": 1, "children": []}
-    for _ in range(3000):
-        tree = {"rule": 2, "children": [tree]}
-    rules = {rule["id"]: rule for rule in report["rules"]["rows"]}
-    drawing = draw(tree, rules | {2: rules[2] | {"target": ["(", {"nt": 1}, ")"]}})  # type: ignore[arg-type]
+def test_a_derivation_deeper_than_the_recursion_limit(report: Report) -> None:
+    rules = {rule.id: rule for rule in report.rules.rows}
+    drawing = draw([2] * 3000 + [1], rules | {2: replace(rules[2], target=["(", 1, ")"])})
     assert len(drawing.source) == 3001
     assert [token for token, _ in drawing.target[2999:3002]] == ["(", "RUN", ")"]
     assert drawing.nodes[-1].closes == 3000
 
 
 def test_tokens_know_the_node_they_come_from(report: Report) -> None:
-    rules = {rule["id"]: rule for rule in report["rules"]["rows"]}
-    drawing = draw(report["trees"][1]["tree"], rules)
-    assert [(node.rule["id"], node.slot, node.end, node.closes) for node in drawing.nodes] == [
+    drawing = draw(report.trees[1].rules, {rule.id: rule for rule in report.rules.rows})
+    assert [(node.rule.id, node.slot, node.end, node.closes) for node in drawing.nodes] == [
         (3, 0, 4, 0), (2, 1, 3, 0), (1, 1, 3, 1), (4, 2, 4, 1),
     ]  # fmt: skip
     assert [number for _, number in drawing.source] == [2, 1, 0, 3, 3, 3]
@@ -105,8 +105,8 @@ def test_ticks_are_round_and_enclose() -> None:
 
 
 def test_charts_leave_out_what_is_not_finite() -> None:
-    assert line_chart("a", "b", [("c", [(1, float("-inf"))]), ("d", [])]) is None
-    chart = line_chart("a", "b", [("c", [(1, -5e6), (1000, float("nan")), (2000, -1e6)])])
+    assert line_chart("a", {"c": [(1, float("-inf"))], "d": []}) is None
+    chart = line_chart("a", {"c": [(1, -5e6), (1000, float("nan")), (2000, -1e6)]})
     assert chart
     assert chart.lines[0].path == "52.0,204.0 408.0,12.0"
     assert chart.y_ticks[0][1] == "−5M"
@@ -117,10 +117,17 @@ def test_numbers_are_short() -> None:
 
 
 def test_parts_of_an_input() -> None:
-    row = {"input": "a b c d e", "output": None, "reason": "", "unknown": ["c"], "spans": [(0, 2), (3, 4)]}
-    assert list(parts(row)) == [("covered", "a b"), ("unknown", "c"), ("covered", "d"), ("", "e")]  # type: ignore[arg-type]
+    row = UncoveredInput("a b c d e", None, "", unknown=["c"], spans=[(0, 2), (3, 4)])
+    assert list(parts(row)) == [("covered", "a b"), ("unknown", "c"), ("covered", "d"), ("", "e")]
 
 
 def test_differences_are_between_tokens() -> None:
     assert list(differences("a b c", "a x c d")) == [(False, "a"), (True, "x"), (False, "c"), (True, "d")]
     assert list(differences("a", "a")) == [(False, "a")]
+
+
+def test_without_jinja_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    need_jinja()
+    monkeypatch.setattr("csl.report.page.find_spec", lambda _: None)
+    with pytest.raises(InputError, match=r"jinja2.*\[report\]"):
+        need_jinja()

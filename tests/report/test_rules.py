@@ -8,8 +8,7 @@ from csl.grammar.notation import parse_rule
 from csl.induction.config import InductionConfig, preset
 from csl.induction.induce import induce
 from csl.report.derivations import Derivations
-from csl.report.rules import describe_rules, tokens_written
-from csl.report.schema import Rules
+from csl.report.rules import Rules, describe_rules, tokens_written
 
 VERBS = {"walk": "WALK", "run": "RUN", "look": "LOOK"}
 TRAIN = [
@@ -29,13 +28,13 @@ def test_costs_are_those_of_induction_and_savings_add_up(copies: int) -> None:
     config, train = preset("cogs"), TRAIN * copies
     induced = induce(train, config)
     rules = describe(induced.grammar, train, config, [])
-    assert [row["cost"] for row in rules["rows"]] == [induced.cost[rule] for rule in induced.grammar]
-    assert rules["objective"] == pytest.approx(induced.objective)
-    assert rules["size_before"] == induced.size_before
-    saved = sum(row["saves"] or 0 for row in rules["rows"])
+    assert [row.cost for row in rules.rows] == [induced.cost[rule] for rule in induced.grammar]
+    assert rules.objective == pytest.approx(induced.objective)
+    assert rules.size_before == induced.size_before
+    saved = sum(row.saves or 0 for row in rules.rows)
     assert saved == pytest.approx(induced.size_before - induced.objective)
-    assert (rules["examples"], rules["derived"]) == (len(train), len(train))
-    assert any(row["arity"] and row["uses"] == copies * 3 for row in rules["rows"])
+    assert (rules.examples, rules.derived) == (len(train), len(train))
+    assert any(row.arity and row.uses == copies * 3 for row in rules.rows)
 
 
 def test_a_rule_writes_its_target_as_often_as_its_parents_repeat_it() -> None:
@@ -49,17 +48,17 @@ def test_rows_tell_sides_seeds_and_the_shortest_uses() -> None:
     train = [Example.of("run and walk", "RUN WALK"), Example.of("walk", "WALK"), Example.of("walk", "WALK"),
              Example.of("hop", "HOP")]  # fmt: skip
     rules = describe(grammar, train, preset("geoquery"), [parse_rule("walk ### WALK")])
-    walk, _, both = rules["rows"]
-    assert both["source"] == [{"nt": 1}, "and", {"nt": 2}]
-    assert both["target"] == [{"nt": 1}, {"nt": 2}]
-    assert (both["id"], both["arity"], both["size"], both["uses"], both["seed"]) == (3, 2, 12.0, 1, False)
-    assert (walk["uses"], walk["seed"]) == (3, True)
-    assert [pair["input"] for pair in walk["examples"]] == ["walk", "run and walk"]
-    assert (rules["examples"], rules["derived"]) == (4, 3)
+    walk, _, both = rules.rows
+    assert both.source == [1, "and", 2]
+    assert both.target == [1, 2]
+    assert (both.id, both.arity, both.uses, both.seed) == (3, 2, 1, False)
+    assert (walk.uses, walk.seed) == (3, True)
+    assert [source for source, _ in walk.examples] == ["walk", "run and walk"]
+    assert (rules.examples, rules.derived) == (4, 3)
 
 
 def test_without_training_data_there_is_nothing_to_count() -> None:
     rules = describe(parse_grammar(["walk ### WALK"]), [], preset("geoquery"), [])
-    assert rules["rows"][0]["size"] == 16
-    assert [rules["rows"][0][key] for key in ("cost", "saves", "uses")] == [None, None, None]
-    assert [rules[key] for key in ("examples", "derived", "size_before", "objective")] == [None] * 4
+    [row] = rules.rows
+    assert (row.cost, row.saves, row.uses) == (None, None, None)
+    assert (rules.examples, rules.derived, rules.size_before, rules.objective) == (None, None, None, None)

@@ -10,7 +10,7 @@ from csl.cli.console import new_console
 from csl.cli.options import Fields, shares_options
 
 if TYPE_CHECKING:
-    from csl.seq2seq.predictions import Breakdown
+    from csl.examples.score import Breakdown
 
 
 @shares_options
@@ -33,8 +33,9 @@ def ensemble(
     """
     from csl.errors import InputError
     from csl.examples import read_examples
+    from csl.examples.score import breakdown
     from csl.files import atomic_write_text, refuse_input_as_output
-    from csl.seq2seq.predictions import Predictions, breakdown
+    from csl.seq2seq.predictions import Predictions
     from csl.seq2seq.predictions import ensemble as combine
 
     if not (out or test):
@@ -51,29 +52,33 @@ def ensemble(
     if test:
         examples = list(read_examples(test, columns=("category",), **fields.names))
         ours.check([example.source_text for example in examples], test)
-        console.print(_table(breakdown(examples, ours.outputs, systems)))
+        total, by_category = breakdown(examples, ours.outputs, systems)
+        console.print(_table([*by_category.items(), ("all", total)]))
     if out:
         with atomic_write_text(out) as file:
             file.writelines(f"{x}\t{y}\n" for x, y in zip(ours.inputs, systems["Ens."], strict=True))
         console.print(f"{out}: {sum(map(bool, ours.outputs)):,} outputs of CSL, the others of the seq2seq model")
 
 
-def _table(rows: "list[Breakdown]") -> Table:
+def _table(rows: "list[tuple[str, Breakdown]]") -> Table:
     """Lay rows out as the paper does: covered by CSL, not covered, all."""
     table = Table("", "examples", "covered", box=None)
-    parts = ("inside", "covered"), ("outside", "others"), ("all", "all")
-    for part, label in parts:
-        for name in getattr(rows[0], part):
-            if part == "all" or name != "Ens.":
-                table.add_column(f"{name} {label}", justify="right")
-    for row in rows:
-        counts = {"inside": row.covered, "outside": row.examples - row.covered, "all": row.examples}
-        cells = [
-            f"{share:.1%}" if counts[part] else "–"
-            for part, _ in parts
-            for name, share in getattr(row, part).items()
-            if part == "all" or name != "Ens."
-        ]
-        share = f"{row.covered / max(1, row.examples):.1%}"
-        table.add_row(row.name, f"{row.examples:,}", share, *cells, style="bold" if row.name == "all" else None)
+    columns = [
+        (part, system)
+        for part in ("covered", "others", "all")
+        for system in rows[0][1].all
+        if system != "examples" and (part == "all" or system != "Ens.")
+    ]
+    for part, system in columns:
+        table.add_column(f"{system} {part}", justify="right")
+    for name, row in rows:
+        counts = {part: getattr(row, part) for part in ("covered", "others", "all")}
+        examples = row.all["examples"]
+        cells = [_share(counts[part][system], counts[part]["examples"]) for part, system in columns]
+        covered = _share(row.covered["examples"], examples)
+        table.add_row(name, f"{examples:,}", covered, *cells, style="bold" if name == "all" else None)
     return table
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{part / whole:.1%}" if whole else "–"

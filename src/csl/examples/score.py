@@ -42,7 +42,7 @@ class Score:
 
 def score(examples: Sequence[Example], outputs: Sequence[str]) -> tuple[Score, dict[str, Score]]:
     """Compare outputs, empty where there is none, with those of the examples: all, and in groups."""
-    right = [same(output, example.target_text) for example, output in zip(examples, outputs, strict=True)]
+    right = correct(examples, outputs)
 
     def count(places: Sequence[int]) -> Score:
         return Score(len(places), sum(bool(outputs[i]) for i in places), sum(right[i] for i in places))
@@ -50,17 +50,68 @@ def score(examples: Sequence[Example], outputs: Sequence[str]) -> tuple[Score, d
     return count(range(len(examples))), {name: count(places) for name, places in groups(examples).items()}
 
 
-def groups(examples: Sequence[Example]) -> Mapping[str, list[int]]:
+def correct(examples: Sequence[Example], outputs: Sequence[str]) -> list[bool]:
+    """Tell for each example whether its output is correct."""
+    return [same(output, example.target_text) for example, output in zip(examples, outputs, strict=True)]
+
+
+@dataclass(frozen=True)
+class Breakdown:
+    """Counts of the inputs that CSL covers and of the others: `examples`, and the correct outputs of each system."""
+
+    covered: dict[str, int]
+    others: dict[str, int]
+
+    @property
+    def all(self) -> dict[str, int]:
+        """The counts of both together."""
+        return {name: count + self.others[name] for name, count in self.covered.items()}
+
+
+def breakdown(
+    examples: Sequence[Example], csl: Sequence[str], systems: Mapping[str, Sequence[str]]
+) -> tuple[Breakdown, dict[str, Breakdown]]:
+    """Count the correct outputs of systems by whether CSL gives an output, over all examples and by category.
+
+    This is the paper's "Performance Breakdown". Without categories there are no groups.
+    """
+    hits = {name: correct(examples, outputs) for name, outputs in systems.items()}
+
+    def split(places: Sequence[int]) -> Breakdown:
+        return Breakdown(
+            count_correct(hits, [i for i in places if csl[i]]), count_correct(hits, [i for i in places if not csl[i]])
+        )
+
+    categories = groups(examples) if any("category" in example.meta for example in examples) else {}
+    return split(range(len(examples))), {name: split(places) for name, places in categories.items()}
+
+
+def count_correct(hits: Mapping[str, Sequence[bool]], places: Sequence[int]) -> dict[str, int]:
+    """Count examples (`examples`), and how many of them each system has correct."""
+    return {"examples": len(places), **{name: sum(right[i] for i in places) for name, right in hits.items()}}
+
+
+def groups(examples: Sequence[Example]) -> dict[str, list[int]]:
     """Group examples by category if they have one, otherwise by the length of the input."""
+    return by_category(examples) or by_length(examples)
+
+
+def by_category(examples: Sequence[Example]) -> dict[str, list[int]]:
+    """Group examples by category; no groups if all have the same, or too many different ones."""
     names = [example.meta.get("category", "") for example in examples]
-    if not 1 < len(set(names)) <= MOST_CATEGORIES:
-        starts = [1, *(end + 1 for end in LENGTHS)]
-        labels = [f"{a}–{b} tokens" for a, b in zip(starts, LENGTHS, strict=False)] + [f"over {LENGTHS[-1]} tokens"]
-        names = [labels[sum(len(example.source) > end for end in LENGTHS)] for example in examples]
-        order = [label for label in labels if label in set(names)]
-    else:
-        order = sorted(set(names))
-    return {name: [i for i, n in enumerate(names) if n == name] for name in order}
+    return _places(names, sorted(set(names))) if 1 < len(set(names)) <= MOST_CATEGORIES else {}
+
+
+def by_length(examples: Sequence[Example]) -> dict[str, list[int]]:
+    """Group examples by the number of input tokens."""
+    starts = [1, *(end + 1 for end in LENGTHS)]
+    labels = [f"{a}–{b} tokens" for a, b in zip(starts, LENGTHS, strict=False)] + [f"over {LENGTHS[-1]} tokens"]
+    names = [labels[sum(len(example.source) > end for end in LENGTHS)] for example in examples]
+    return _places(names, [label for label in labels if label in names])
+
+
+def _places(names: Sequence[str], order: Sequence[str]) -> dict[str, list[int]]:
+    return {name: [i for i, other in enumerate(names) if other == name] for name in order}
 
 
 def percent(part: int, whole: int) -> str:

@@ -1,4 +1,4 @@
-"""Derivations for a report: the best one of each pair, what a parser makes of an input, and which rule pairs occur.
+"""Derivations for a report: the best one of each pair, the parse of an input, rule pairs, and derivations to draw.
 
 The best derivation is the most probable one of the model or, without a model, one with fewest rules. A rule
 pair is a rule in a context: at a nonterminal of a rule, or at the top of a derivation (`csl.model.model.context_starts`
@@ -6,8 +6,9 @@ numbers these).
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -31,10 +32,14 @@ Bools = npt.NDArray[np.bool_]
 CHUNK = 256  # pairs whose forests are in memory at once
 IMPOSSIBLE = -1e3  # log probability of what the model rules out; a derivation in need of it is still one
 NEW = -1e9  # of a new rule pair, where new pairs are avoided: worse than any derivation without
+DRAWN = 12  # derivations of a kind
+LARGEST = 200  # rules of a derivation that is drawn
+
+T = TypeVar("T")
 
 
 class Reading(NamedTuple):
-    """What a parser makes of an input: a derivation and its output."""
+    """The parse of an input: a derivation and its output."""
 
     rules: Preorder
     target: tuple[str, ...]
@@ -61,19 +66,19 @@ class Derivations:
         return self._viterbi(Deriver.pair_forests, examples, avoid)
 
     def read(self, sources: Sequence[Sequence[str]]) -> list[Reading | None]:
-        """Give what the parser makes of each input, None if it makes nothing of it."""
+        """Parse each input; None if there is no parse."""
         if self._model:
             parses = self._model.parse_all(sources, self._engine)
-            return [Reading(self._places(parse.derivation), parse.target) if parse else None for parse in parses]
+            return [
+                Reading(tuple(self._place[rule] for rule in parse.derivation.rules()), parse.target) if parse else None
+                for parse in parses
+            ]
         best = self._viterbi(Deriver.forests, sources)
         trees = [Derivation.from_rules(self.rules[r] for r in rules) if rules else None for rules in best]
         return [
             Reading(rules, tree.example.target) if tree and tree.target_length <= MAX_OUTPUT else None
             for rules, tree in zip(best, trees, strict=True)
         ]
-
-    def _places(self, derivation: Derivation) -> Preorder:
-        return tuple(self._place[rule] for rule in derivation.rules())
 
     def _viterbi(
         self, build: Callable[..., Forests], items: Sequence[Any], avoid: Bools | None = None
@@ -133,3 +138,67 @@ def _viterbi(
             _, used, offsets = viterbi(local.forests, score, local.starts, budget)
         found += [tuple(local.rules[used[a:b]].tolist()) for a, b in pairwise(offsets)]
     return found
+
+
+@dataclass(frozen=True)
+class TreeRow:
+    """A derivation to draw: of a training or synthetic pair, or the parse of a test input."""
+
+    origin: str  # train, test, synthetic
+    input: str
+    output: str  # the expected one
+    rules: list[int]  # their lines, in preorder
+    predicted: str | None = None  # the output of a parse
+    right: bool | None = None  # of a parse
+    right_rules: list[int] | None = (
+        None  # how the grammar derives the expected output, if it does and the parse is wrong
+    )
+
+
+def pair_trees(origin: str, examples: Sequence[Example], derivations: Sequence[Preorder]) -> list[TreeRow]:
+    """Choose derivations of pairs to draw."""
+    return [
+        TreeRow(origin, examples[k].source_text, examples[k].target_text, as_lines(derivations[k]))
+        for k in by_size(derivations, DRAWN)
+    ]
+
+
+def reading_trees(
+    examples: Sequence[Example], readings: Sequence[Reading | None], right: Sequence[bool], derivations: Derivations
+) -> list[TreeRow]:
+    """Choose parses of test inputs to draw, the wrong ones first."""
+    rows = []
+    for wanted in (False, True):
+        kind = [
+            (reading, example)
+            for reading, example, good in zip(readings, examples, right, strict=True)
+            if reading and good is wanted
+        ]
+        chosen = [kind[n] for n in by_size([reading.rules for reading, _ in kind], DRAWN)]
+        derived = derivations.best([example for _, example in chosen])
+        for (reading, example), rules in zip(chosen, derived, strict=True):
+            texts, other = (example.source_text, example.target_text), None if wanted else as_lines(rules) or None
+            rows.append(TreeRow("test", *texts, as_lines(reading.rules), reading.text, wanted, other))
+    return rows
+
+
+def by_size(derivations: Sequence[Preorder], number: int) -> list[int]:
+    """Choose derivations evenly, from the fewest rules to the most; return their places."""
+    drawn = (k for k, rules in enumerate(derivations) if 0 < len(rules) <= LARGEST)
+    return evenly(sorted(drawn, key=lambda k: len(derivations[k])), number)
+
+
+def evenly(items: Sequence[T], number: int) -> list[T]:
+    """Take at most `number` items, evenly spaced and in order: the first, the last, and those between.
+
+    >>> evenly("abcdefgh", 3)
+    ['a', 'd', 'h']
+    """
+    if len(items) <= number:
+        return list(items)
+    return [items[k * (len(items) - 1) // max(1, number - 1)] for k in range(number)]
+
+
+def as_lines(rules: Preorder) -> list[int]:
+    """Name the rules of a derivation by their lines in grammar.txt, counted from 1."""
+    return [r + 1 for r in rules]

@@ -10,25 +10,21 @@ import hashlib
 import json
 from base64 import b64encode
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from importlib.resources import files
+from importlib.util import find_spec
 from itertools import groupby
 from pathlib import Path
-from typing import Any
-
-from jinja2 import Environment, StrictUndefined
-from markupsafe import Markup
 
 from csl.engine.engine import Engine
 from csl.engine.threads import ONE_THREAD
+from csl.errors import InputError
 from csl.examples.score import percent
 from csl.files import write_text
-from csl.report.chart import Chart, Point, line_chart
-from csl.report.collect import collect
-from csl.report.drawing import draw
-from csl.report.schema import Report, Tree, TreeRow, Uncovered
-
-Row = Mapping[str, Any]
+from csl.report.coverage import UncoveredInput
+from csl.report.derivations import TreeRow
+from csl.report.drawing import Drawing, draw, line_chart
+from csl.report.report import Report, make_report
 
 SECTIONS = {
     "summary": "Summary",
@@ -43,7 +39,7 @@ SECTIONS = {
     "coverage": "Compositional coverage",
     "setup": "To reproduce it",
 }
-REMEDIES = {  # the command that adds what a run has not
+REMEDIES = {  # the command that adds a section that a run does not have
     "scores": "csl report RUN --test FILE",
     "induction": "csl induce TRAIN --out RUN",
     "fit": "csl fit RUN",
@@ -60,37 +56,57 @@ REASONS = {
 }
 
 
+CHARTS = {  # by section: a curve and its title
+    "induction": {"objective": "Objective", "rules": "Rules"},
+    "fit": {"fit": "Mean log p(x, y)"},
+    "training": {"loss": "Loss", "dev": "Accuracy on dev"},
+}
+
+
 def write_report(
     run: Path, out: Path, *, test: Path | None = None, unlabelled: Path | None = None, engine: Engine = ONE_THREAD
 ) -> None:
-    """Look at a run folder and write its page."""
-    write_text(out, render(collect(run, test=test, unlabelled=unlabelled, engine=engine)))
+    """Write the page of a run folder."""
+    need_jinja()
+    write_text(out, render(make_report(run, test=test, unlabelled=unlabelled, engine=engine)))
 
 
-def render(data: Report) -> str:
+def need_jinja() -> None:
+    """Refuse to start without the library that writes the page."""
+    if find_spec("jinja2") is None:
+        raise InputError("the report needs jinja2; pip install 'compositional-structure-learner[report]'")
+
+
+def render(report: Report) -> str:
     """Make the page of a report."""
-    rules = {rule["id"]: rule for rule in data["rules"]["rows"]}
+    from jinja2 import Environment, StrictUndefined  # noqa: PLC0415 — an extra, needed only here
+    from markupsafe import Markup  # noqa: PLC0415
 
-    def draw_tree(tree: Tree) -> object:
-        return draw(tree, rules)
+    rules = {rule.id: rule for rule in report.rules.rows}
 
-    trees = _mixed(data["trees"])
+    def draw_tree(derivation: Sequence[int]) -> Drawing:
+        return draw(derivation, rules)
+
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     environment.filters |= {
         "count": count, "number": number, "share": percent,
         "draw": draw_tree, "differences": differences, "parts": parts,
     }  # fmt: skip
-    js = _asset("report.js")
-    present = {name for name in SECTIONS if name in ("summary", "setup") or data[name]}  # type: ignore[literal-required]
+    js, trees = _asset("report.js"), _mixed(report.trees)
+    charts = {
+        section: [chart for name, title in titles.items() if (chart := line_chart(title, report.curves[name]))]
+        for section, titles in CHARTS.items()
+    }
+    present = {"setup", *(name for name in SECTIONS if charts.get(name) or getattr(report, name, None))}
     return environment.from_string(_asset("report.html")).render(
-        data=data,
+        data=report,
         rules=rules,
-        rows=sorted(rules.values(), key=lambda rule: -(rule["saves"] or 0.0)),
+        rows=sorted(rules.values(), key=lambda rule: -(rule.saves or 0.0)),
         trees=trees,
-        opened=next((k for k, row in enumerate(trees) if len(draw(row["tree"], rules).nodes) > 4), 0),
+        opened=next((k for k, row in enumerate(trees) if len(row.rules) > 4), 0),
         reasons=REASONS,
-        charts=_charts(data),
-        setup=_setup(data),
+        charts=charts,
+        setup=_setup(report),
         sections=[(name, heading) for name, heading in SECTIONS.items() if name in present],
         absent=[(SECTIONS[name], remedy) for name, remedy in REMEDIES.items() if name not in present],
         css=Markup(_asset("report.css")),
@@ -104,17 +120,17 @@ def _asset(name: str) -> str:
 
 
 def count(value: float) -> str:
-    """Write a whole number, or what is one for the reader."""
+    """Write a whole number, or a figure rounded to one."""
     return f"{value:,.0f}".replace("-", "−")
 
 
 def number(value: float) -> str:
-    """Write a figure: large ones whole, small ones with the digits that tell."""
+    """Write a figure: large ones whole, small ones with four digits."""
     return count(value) if abs(value) >= 1000 else f"{value:.4g}".replace("-", "−")
 
 
 def differences(other: str, text: str) -> Iterator[tuple[bool, str]]:
-    """Cut a text into pieces, and say of each whether it differs from the other text, token by token.
+    """Cut a text into pieces, and tell of each whether it differs from the other text, token by token.
 
     >>> list(differences("run twice", "run left twice"))
     [(False, 'run'), (True, 'left'), (False, 'twice')]
@@ -125,16 +141,16 @@ def differences(other: str, text: str) -> Iterator[tuple[bool, str]]:
             yield kind != "equal", " ".join(tokens[start:stop])
 
 
-def parts(row: Uncovered) -> Iterator[tuple[str, str]]:
-    """Cut an input into pieces, and say of each whether it is covered, unknown, or neither (empty)."""
+def parts(row: UncoveredInput) -> Iterator[tuple[str, str]]:
+    """Cut an input into pieces, and tell of each whether it is covered, unknown, or neither (empty)."""
 
     def kind(place: int, token: str) -> tuple[str, object]:
-        if token in row["unknown"]:
+        if token in row.unknown:
             return "unknown", place
-        spans = [(i, j) for i, j in row["spans"] if i <= place < j]
+        spans = [(i, j) for i, j in row.spans if i <= place < j]
         return "covered" if spans else "", spans
 
-    marked = [(kind(place, token), token) for place, token in enumerate(row["input"].split())]
+    marked = [(kind(place, token), token) for place, token in enumerate(row.input.split())]
     for (name, _), group in groupby(marked, key=lambda item: item[0]):
         yield name, " ".join(token for _, token in group)
 
@@ -144,38 +160,16 @@ def _mixed(rows: Sequence[TreeRow]) -> list[TreeRow]:
     met: Counter[tuple[str, bool | None]] = Counter()
 
     def turn(row: TreeRow) -> int:
-        kind = row["origin"], row["right"]
+        kind = row.origin, row.right
         met[kind] += 1
         return met[kind]
 
     return sorted(rows, key=turn)
 
 
-def _charts(data: Report) -> dict[str, Chart | None]:
-    induction = [step | {"step": k} for k, step in enumerate(data["induction"] or [], start=1)]  # on over partitions
-    stages: dict[str, list[Row]] = {}
-    for point in data["fit"] or []:
-        stages.setdefault(point["stage"], []).append(point)
-    fit = [_series(f"{name}, {part}", rows, part) for name, rows in stages.items() for part in ("train", "dev")]
-    training = (data["training"] or {}).items()
-    return {
-        "objective": line_chart("Objective", "step", [_series("", induction, "objective")]),
-        "size": line_chart("Rules", "step", [_series("", induction, "rules")]),
-        "fit": line_chart("Mean log p(x, y)", "step", fit),
-        "loss": line_chart("Loss", "step", [_series(*item, "loss") for item in training]),
-        "dev": line_chart("Accuracy on dev", "step", [_series(*item, "dev") for item in training]),
-    }
-
-
-def _series(name: str, rows: Sequence[Row], key: str) -> tuple[str, list[Point]]:
-    return name, [(row["step"], row[key]) for row in rows if row[key] is not None]
-
-
-def _setup(data: Report) -> list[tuple[str, str]]:
-    """Give what is needed to make the run again, as texts to copy."""
-    config = dict(data["config"])
-    recipe = config.pop("recipe.toml", None)
-    texts = [("Recipe", str(recipe).strip())] if recipe else []
-    texts.append(("Options", json.dumps(config, indent=2, ensure_ascii=False)))
-    texts.append(("Versions", "\n".join(f"{name} {version}" for name, version in data["versions"].items())))
+def _setup(report: Report) -> list[tuple[str, str]]:
+    """Give what is needed to repeat the run, as texts to copy."""
+    texts = [("Recipe", report.recipe.strip())] if report.recipe else []
+    texts.append(("Options", json.dumps(report.options, indent=2, ensure_ascii=False)))
+    texts.append(("Versions", "\n".join(f"{name} {version}" for name, version in report.versions.items())))
     return texts
