@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from csl.sampling.config import SampleConfig
     from csl.seq2seq.config import TrainConfig
     from csl.seq2seq.predictor import Seq2Seq
-    from csl.seq2seq.train import train
+    from csl.runs.training import train
 
 _HOME = {
     "augment": "csl.api",
@@ -54,7 +54,7 @@ _HOME = {
     "FitConfig": "csl.model.config",
     "Model": "csl.model.model",
     "SampleConfig": "csl.sampling.config",
-    "train": "csl.seq2seq.train",
+    "train": "csl.runs.training",
     "TrainConfig": "csl.seq2seq.config",
     "Seq2Seq": "csl.seq2seq.predictor",
 }

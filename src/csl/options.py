@@ -15,6 +15,8 @@ from csl.files import read_lines
 
 Config = TypeVar("Config", bound=BaseModel)
 
+RENAMED = {"piece": "micro_batch_size"}  # options that had another name
+
 
 def read_toml(path: Path | str) -> dict[str, Any]:
     """Read a TOML file."""
@@ -55,7 +57,9 @@ def changed(
     new, fields = dict(values), type(config).model_fields
     for key in new:
         if key not in fields:
-            raise InputError(f"no option {key!r}; {nearest(key, fields)}", path)
+            new_name = RENAMED.get(key)
+            hint = f"it is now {new_name!r}" if new_name in fields else nearest(key, fields)
+            raise InputError(f"no option {key!r}; {hint}", path)
     try:
         return type(config).model_validate(config.model_dump() | new)
     except ValidationError as error:

@@ -40,7 +40,6 @@ def train(
     ] = None,
     device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
     threads: Annotated[int | None, typer.Option(min=1, help="Threads on the CPU; default: as torch chooses.")] = None,
-    tensorboard: Annotated[bool, typer.Option("--tensorboard", help="Write curves for TensorBoard too.")] = False,
     resume: Annotated[bool, typer.Option(help="Go on with a training that was stopped, if it is the same.")] = True,
     options: Annotated[
         bool,
@@ -82,8 +81,8 @@ def train(
 
     if torch.distributed.is_available():
         import torch.distributed.nn  # now: imported after the processes join it would hold their group for good
+    from csl.runs.training import train as run
     from csl.seq2seq.predictor import use_threads
-    from csl.seq2seq.train import train as run
 
     use_threads(threads)
     again = "the same command" if resume else "the same command without --no-resume"
@@ -92,11 +91,10 @@ def train(
         def show(report: "Progress") -> None:
             line = f"step {report.step:,} of {chosen.steps:,}: loss {report.loss:.4f}"
             line += f", {report.steps_per_second:.1f} steps a second"
-            line += "" if report.dev is None else f", dev {report.dev:.1%}"
-            live.update(line, line if report.step % PLAIN == 0 or report.dev is not None else "")
+            live.update(line, line if report.step % PLAIN == 0 and report.dev is None else "")
 
         run(
-            original, out, chosen, synthetic=made, dev=held_out, device=device, resume=resume, tensorboard=tensorboard,
+            original, out, chosen, synthetic=made, dev=held_out, device=device, resume=resume,
             about={"original": len(original), "synthetic": len(made)}, say=console.print, progress=show,
         )  # fmt: skip
     processes = PartialState()

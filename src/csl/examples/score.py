@@ -11,7 +11,7 @@ LENGTHS = (5, 10, 15, 20, 30)  # where the groups by number of input tokens end
 _WORD_OR_SIGN = re.compile(r"\w+|[^\w\s]")
 
 
-def same(first: str, second: str) -> bool:
+def same_output(first: str, second: str) -> bool:
     """Tell whether two outputs differ in white space around signs at most: `f ( a )` is `f(a)`, `a b` is not `ab`."""
     return _WORD_OR_SIGN.findall(first) == _WORD_OR_SIGN.findall(second)
 
@@ -42,7 +42,7 @@ class Score:
 
 def score(examples: Sequence[Example], outputs: Sequence[str]) -> tuple[Score, dict[str, Score]]:
     """Compare outputs, empty where there is none, with those of the examples: all, and in groups."""
-    right = [same(output, example.target_text) for example, output in zip(examples, outputs, strict=True)]
+    right = [same_output(output, example.target_text) for example, output in zip(examples, outputs, strict=True)]
 
     def count(places: Sequence[int]) -> Score:
         return Score(len(places), sum(bool(outputs[i]) for i in places), sum(right[i] for i in places))

@@ -19,7 +19,7 @@ from csl.examples import Example, read_examples
 from csl.examples.formats import read_inputs
 from csl.files import hash_file, hash_folder, link, read_json, write_text
 from csl.options import changed
-from csl.examples.score import Score, groups, same, score
+from csl.examples.score import Score, groups, same_output, score
 from csl.datasets.registry import FILES, data_set, write_task
 from csl.datasets.task import Task
 from csl.engine.engine import Engine
@@ -292,15 +292,13 @@ class Stages:
         return self._train("augmented", folder, _read_samples(self.done["sample"].folder / "samples.tsv"))
 
     def _train(self, stage: str, folder: Path, synthetic: Sequence[Example]) -> Figures:
-        from csl.seq2seq.train import Progress, train  # noqa: PLC0415 — torch only where it is needed
+        from csl.runs.training import train  # noqa: PLC0415 — torch only where it is needed
+        from csl.seq2seq.train import Progress  # noqa: PLC0415
 
         config, examples = self._train_config(stage), self._examples("train")
 
         def show(report: Progress) -> None:
-            line = f"{stage}: step {report.step:,} of {config.steps:,}, loss {report.loss:.4f}"
-            self._progress(line)
-            if report.dev is not None:
-                self._say(f"{line}, dev {report.dev:.1%}")
+            self._progress(f"{stage}: step {report.step:,} of {config.steps:,}, loss {report.loss:.4f}")
 
         self._progress(f"{stage}: loading …")
         train(
@@ -441,7 +439,7 @@ def _breakdown(examples: Sequence[Example], systems: Mapping[str, Sequence[str]]
 
     def count(places: Sequence[int]) -> dict[str, int]:
         right = {
-            system: sum(same(outputs[i], examples[i].target_text) for i in places)
+            system: sum(same_output(outputs[i], examples[i].target_text) for i in places)
             for system, outputs in systems.items()
         }
         return {"examples": len(places), **right}
