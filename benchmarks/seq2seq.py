@@ -1,9 +1,9 @@
-"""Training a sequence-to-sequence model: steps a second as it is written, captured as CUDA graphs, and in pieces.
+"""Training a sequence-to-sequence model: steps a second as it is written, captured as CUDA graphs, and in micro-batches.
 
     python benchmarks/seq2seq.py [--model FOLDER] [--batch-size N] TRAIN [SYNTHETIC]
 
 TRAIN and SYNTHETIC are files of examples, mixed half and half; without them SCAN is generated. Without a model a new T5
-with the sizes of T5-small is made. The first 96 steps warm up. Pieces are pairs of like length within a batch, whose
+with the sizes of T5-small is made. The first 96 steps warm up. Micro-batches are pairs of similar length within a batch, whose
 gradients are summed. Without a GPU nothing is captured.
 """
 
@@ -56,22 +56,22 @@ def main() -> None:
     original, synthetic = [*parts, list[Example]()][:2]
     start = time.perf_counter()
     codec = new_codec(config, (text for e in (*original, *synthetic) for text in (e.source_text, e.target_text)))
-    made = (encode(codec, original, "original", print), encode(codec, synthetic, "synthetic", print))
+    made = (encode(codec, original, "original"), encode(codec, synthetic, "synthetic"))
     print(f"tokenised {len(original) + len(synthetic):,} pairs in {time.perf_counter() - start:.1f} s")
     batches = Batches(*made, 0.5, config.batch_size, config.seed, codec.tokenizer.pad_token_id or 0)
     start = time.perf_counter()
     for step in range(STEPS):
-        list(batches[step].pieces(1))
+        list(batches[step].micro_batches(1))
     print(f"batches alone: {STEPS / (time.perf_counter() - start):,.0f} a second")
     gpu, first = Accelerator().device.type == "cuda", None
     for captured, number in [(False, 1), *[(True, 1)] * gpu, (gpu, 2), (gpu, 4)]:
-        piece = config.batch_size // number
-        padded = sum(p.source.size + p.labels.size for step in range(64) for p in batches[step].pieces(number)) / 64
+        size = config.batch_size // number
+        padded = sum(p.source.size + p.labels.size for step in range(64) for p in batches[step].micro_batches(number)) / 64
         steps, warm = (STEPS, WARM) if captured else (64, 4) if gpu else (3, 1)
-        rate = measure(config.model_copy(update={"piece": piece}), batches, len(codec.tokenizer), captured, warm, steps)
+        rate = measure(config.model_copy(update={"micro_batch_size": size}), batches, len(codec.tokenizer), captured, warm, steps)
         first = first or rate
         print(
-            f"{'captured' if captured else 'plain loop'}, {piece} pairs a piece: {rate:.3g} steps a second of "
+            f"{'captured' if captured else 'plain loop'}, {size} pairs a micro-batch: {rate:.3g} steps a second of "
             f"{config.batch_size}, {rate / first:.1f} times the first; {padded:,.0f} tokens a step with padding",
             flush=True,
         )

@@ -3,6 +3,7 @@ from csl.api import augment as augment
 from csl.api import fit as fit
 from csl.api import geca as geca
 from csl.api import induce as induce
+from csl.api import train as train
 from csl.baselines.geca import GecaConfig as GecaConfig
 from csl.errors import CslError as CslError
 from csl.errors import InputError as InputError
@@ -20,6 +21,5 @@ from csl.sampling.config import SampleConfig as SampleConfig
 from csl.sampling.sampler import Sampler as Sampler
 from csl.seq2seq.config import TrainConfig as TrainConfig
 from csl.seq2seq.predictor import Seq2Seq as Seq2Seq
-from csl.seq2seq.train import train as train
 
 __version__: str

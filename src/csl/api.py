@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from csl.baselines.geca import Geca, GecaConfig
 from csl.engine.threads import Threads
@@ -11,7 +13,6 @@ from csl.grammar import Grammar, Rule
 from csl.grammar.output_cfg import OutputCfg
 from csl.induction.config import InductionConfig
 from csl.induction.induce import Step
-from csl.log import Log
 from csl.model.config import FitConfig
 from csl.model.model import Model
 from csl.runs.mixture import Mixture
@@ -21,8 +22,10 @@ from csl.runs.stages import fit as fitting
 from csl.runs.stages import induce as inducing
 from csl.sampling.config import SampleConfig
 from csl.sampling.sampler import Sampler
+from csl.seq2seq.config import TrainConfig
 
-log = Log("api")
+if TYPE_CHECKING:
+    from csl.seq2seq.predictor import Seq2Seq
 
 
 @dataclass(frozen=True)
@@ -113,6 +116,25 @@ def augment(
     if 0 < len(synthetic) < number:
         warnings.append(f"only {len(synthetic):,} of {number:,} pairs: the grammar has no more of this kind")
     return Augmented(examples, synthetic, grammar, model, tuple(warnings))
+
+
+def train(
+    examples: Iterable[Example],
+    config: TrainConfig | None = None,
+    *,
+    synthetic: Iterable[Example] = (),
+    dev: Iterable[Example] = (),
+    device: str = "auto",
+) -> "Seq2Seq":
+    """Train a sequence-to-sequence model: `csl.train(examples).predict([…])`; `.save(folder)` keeps it.
+
+    With `synthetic` pairs, they have the share `config.synthetic` of each batch. With `dev` the best weights are kept.
+    """
+    from csl.seq2seq.train import Training  # noqa: PLC0415 — torch only where it is needed
+
+    if isinstance(config, str | Path):
+        raise InputError("csl.train no longer takes a folder; save the model with .save(folder), or use `csl train`")
+    return Training(examples, config, synthetic=synthetic, dev=dev, device=device).run().model
 
 
 def geca(examples: Iterable[Example], number: int = 100_000, config: GecaConfig | None = None) -> Mixture:

@@ -17,7 +17,7 @@ Arrays = dict[str, npt.NDArray[Any]]
 
 DAMAGED = "damaged file"
 
-# what it can bring up: a changed bit may ask for a password or a compression that nobody has (RuntimeError)
+# what reading a damaged file can raise: a changed bit may ask for a password or an unknown compression (RuntimeError)
 DAMAGE = (
     OSError,
     ValueError,
@@ -53,7 +53,7 @@ def load_arrays(path: Path, remedy: str) -> tuple[Arrays, dict[str, Any]]:
             arrays = {name: members[name] for name in members.files}
         about = json.loads(str(arrays.pop("about")))
         if about.pop("sha256") != _checksum(arrays, about):
-            raise ValueError("the checksum is another")
+            raise ValueError("the checksum differs")
         return arrays, about
     except DAMAGE as error:
         if isinstance(error, OSError) and error.errno in FAILURES:

@@ -117,11 +117,6 @@ def test_json_lines_with_other_fields(run: Path, tmp_path: Path) -> None:
     assert "dev" in curve(run)[-1]
 
 
-def test_curves_for_tensorboard(pairs: Path, run: Path) -> None:
-    assert train(pairs, "--out", run, *QUICK, "--tensorboard").exit_code == 0
-    assert [path.name[:6] for path in (run / "tensorboard").iterdir()] == ["events"]
-
-
 def test_so_many_threads(pairs: Path, run: Path) -> None:
     import torch
 
@@ -176,6 +171,7 @@ def test_a_prefix_keeps_its_blank(pairs: Path, run: Path, trained: Path) -> None
     [
         (["--set", "step=1"], "no option 'step'; did you mean 'steps'?"),
         (["--set", "learning_rat=1"], "no option 'learning_rat'; did you mean 'learning_rate'?"),
+        (["--set", "piece=8"], "'micro_batch_size'"),
         (["--set", "steps"], "--set steps: expected key=value"),
         (["--set", "steps=0"], "steps = '0'"),
         (["--set", "precision=fp16"], "precision = 'fp16'"),
@@ -256,7 +252,7 @@ def test_a_finished_training_is_not_repeated(pairs: Path, run: Path) -> None:
     before = (run / "model" / "model.safetensors").stat().st_mtime_ns
     again = train(pairs, "--out", run, *QUICK)
     assert again.exit_code == 0
-    assert f"{run} holds this model already; --no-resume trains it anew" in again.stdout
+    assert "--no-resume" in again.stdout
     assert (run / "model" / "model.safetensors").stat().st_mtime_ns == before
     first = weights(run)
     assert "parameters" in train(pairs, "--out", run, *QUICK, "--no-resume").stdout
@@ -266,9 +262,7 @@ def test_a_finished_training_is_not_repeated(pairs: Path, run: Path) -> None:
 
 def test_another_training_is_refused_unless_it_may_replace_the_first(pairs: Path, run: Path) -> None:
     assert train(pairs, "--out", run, *QUICK).exit_code == 0
-    assert refused(pairs, "--out", run, *QUICK, "--set=seed=1") == (
-        f"{run}: holds another training (seed = 0); name another, or --no-resume"
-    )
+    assert f"{run}: holds another training (seed = 0)" in refused(pairs, "--out", run, *QUICK, "--set=seed=1")
     assert "(other data)" in refused(pairs, "--synthetic", pairs, "--out", run, *QUICK)
     first = weights(run)
     assert train(pairs, "--out", run, *QUICK, "--set=seed=1", "--no-resume").exit_code == 0
@@ -279,7 +273,7 @@ def test_another_training_is_refused_unless_it_may_replace_the_first(pairs: Path
 def test_a_folder_of_something_else_is_left_alone(resume: tuple[str, ...], pairs: Path, run: Path) -> None:
     run.mkdir()
     (run / "metrics.jsonl").write_text("{}\n", "utf-8")
-    assert "holds 'metrics.jsonl', which is not of a training" in refused(pairs, "--out", run, *QUICK, *resume)
+    assert "holds 'metrics.jsonl'" in refused(pairs, "--out", run, *QUICK, *resume)
     assert names(run) == {"metrics.jsonl"}
 
 
@@ -291,7 +285,7 @@ def test_ctrl_c_says_how_to_go_on_and_the_same_command_does(
     assert stopped == (130, "stopped; the same command goes on from the last checkpoint\n")
     assert not (run / "model").exists()
     result = train(pairs, "--out", run, *long)
-    assert re.search(r"^going on after step \d0$", result.stdout, re.MULTILINE)
+    assert re.search(r"^resuming after step \d0$", result.stdout, re.MULTILINE)
     assert train(pairs, "--out", tmp_path / "whole", *long).exit_code == 0
     assert [line["loss"] for line in curve(run)] == [line["loss"] for line in curve(tmp_path / "whole")]
     assert weights(run) == weights(tmp_path / "whole")

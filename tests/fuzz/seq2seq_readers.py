@@ -1,4 +1,4 @@
-"""Readers of what `csl train` writes: checkpoints and models. Torch is imported when they are used."""
+"""Readers of models that `csl train` writes. Torch is imported when they are used."""
 
 from functools import cache
 from importlib.util import find_spec
@@ -9,36 +9,6 @@ from typing import Any
 from .reader import Files, Reader, content_of
 
 TEXTS = ["jump", "run left", "JUMP ( RUN )", "{ é }"]
-
-
-@cache
-def checkpoint_files() -> Files:
-    """Give a checkpoint."""
-    import torch
-
-    from csl.seq2seq.checkpoint import save_tensors
-
-    with TemporaryDirectory() as name:
-        tensors = {"w/a": torch.arange(6.0).reshape(2, 3), "o/0": torch.tensor([1, 2])}
-        save_tensors(Path(name) / "c.safetensors", tensors, {"step": 3, "numbers": {"0/step": 1.0}})
-        return content_of(Path(name))
-
-
-def load_checkpoint(folder: Path) -> Any:
-    """Read a checkpoint."""
-    from csl.seq2seq.checkpoint import load_tensors
-
-    return load_tensors(folder / "c.safetensors")
-
-
-def check_checkpoint(folder: Path, found: Any) -> None:
-    """What is read is what was written."""
-    tensors, about = found
-    assert {name: tensor.tolist() for name, tensor in tensors.items()} == {
-        "w/a": [[0, 1, 2], [3, 4, 5]],
-        "o/0": [1, 2],
-    }
-    assert about == {"step": 3, "numbers": {"0/step": 1.0}}
 
 
 @cache
@@ -74,7 +44,6 @@ def check_model(folder: Path, model: Any) -> None:
 
 FILES = ("codec.json", "config.json", "tokenizer.json", "tokenizer_config.json", "model.safetensors")
 READERS = [
-    Reader("checkpoint of training", checkpoint_files, ("c.safetensors",), load_checkpoint, check_checkpoint),
     Reader("model of training", model_files, FILES, load_model, check_model, weight=0.01),
 ]
 if not find_spec("torch"):

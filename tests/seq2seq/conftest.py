@@ -18,8 +18,8 @@ from transformers import (
 )
 
 from csl.examples import Example
+from csl.runs.training import train
 from csl.seq2seq.config import TrainConfig
-from csl.seq2seq.train import train
 
 os.environ["CUDA_VISIBLE_DEVICES"] = ""  # to the bit the same is a promise of the CPU; child processes know it too
 

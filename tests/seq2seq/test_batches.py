@@ -1,6 +1,6 @@
 """Batches hold the proportion, take every pair in turn, depend on seed and step alone, and have few shapes.
 
-Their pieces, and the shares of processes, are the same pairs.
+Micro-batches, and the shares of processes, are the same pairs.
 """
 
 from collections import Counter
@@ -165,7 +165,7 @@ def test_lengths_are_rounded_up_to_the_next_of_few(a: int, b: int) -> None:
     assert rounded(np.array([a, b])).tolist() == [rounded(a), rounded(b)]
 
 
-# pieces and processes
+# micro-batches and processes
 
 
 def rows(batches: list[Batch]) -> list[tuple[tuple[int, ...], ...]]:
@@ -179,22 +179,22 @@ def rows(batches: list[Batch]) -> list[tuple[tuple[int, ...], ...]]:
 
 @settings(deadline=None)
 @given(st.integers(1, 9), st.integers(9, 20))
-def test_pieces_make_up_the_batch(number: int, size: int) -> None:
+def test_micro_batches_make_up_the_batch(number: int, size: int) -> None:
     batch = new_batches(20, 20, 0.5, size)[3]
-    pieces = list(batch.pieces(number))
-    assert rows(pieces) == rows([batch])
-    assert len(pieces) == number
-    assert {len(piece.source) for piece in pieces} <= {size // number, -(-size // number)}
-    assert {piece.tokens for piece in pieces} == {batch.tokens}
+    parts = list(batch.micro_batches(number))
+    assert rows(parts) == rows([batch])
+    assert len(parts) == number
+    assert {len(part.source) for part in parts} <= {size // number, -(-size // number)}
+    assert {part.tokens for part in parts} == {batch.tokens}
 
 
-def test_pieces_have_pairs_of_like_length_and_little_padding() -> None:
+def test_micro_batches_have_pairs_of_similar_length_and_little_padding() -> None:
     batch = new_batches(4000, 0, 0, 128)[0]
-    pieces = list(batch.pieces(4))
-    lengths = [(piece.labels != IGNORED).sum(1) for piece in pieces]
+    parts = list(batch.micro_batches(4))
+    lengths = [(part.labels != IGNORED).sum(1) for part in parts]
     assert all(a.max() <= b.min() for a, b in pairwise(lengths))
-    assert [piece.labels.shape[1] for piece in pieces] == [rounded(some.max()) for some in lengths]
-    assert sum(piece.labels.size for piece in pieces) < 0.75 * batch.labels.size
+    assert [part.labels.shape[1] for part in parts] == [rounded(some.max()) for some in lengths]
+    assert sum(part.labels.size for part in parts) < 0.75 * batch.labels.size
 
 
 @settings(deadline=None)

@@ -1,4 +1,4 @@
-"""An update is the plain one: the loss over all tokens, clipped, at the rate of the step, in whatever pieces."""
+"""An update is the plain one: the loss over all tokens, clipped, at the rate of the step, in whatever micro-batches."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from pydantic import ValidationError
 
 from csl.seq2seq.batches import IGNORED, Batch, Batches, Encoded
 from csl.seq2seq.config import TrainConfig
@@ -68,16 +67,17 @@ def test_outputs_start_as_in_prediction(monkeypatch: pytest.MonkeyPatch) -> None
 
     monkeypatch.setattr(network, "forward", watched)
     batch = new_batches()[0]
-    Updater(network, changed(PLAIN, piece=6), process())(batch, 0)
+    Updater(network, changed(PLAIN, micro_batch_size=6), process())(batch, 0)
     assert all((ids[:, 0] == 7).all() for ids in seen)
     rows = {tuple(row[1:]) for ids in seen for row in ids.tolist()}
     wide = seen[0].shape[1]
     assert rows == {tuple(row[: wide - 1]) for row in np.where(batch.labels < 0, 0, batch.labels).tolist()}
 
 
-@pytest.mark.parametrize("piece", [None, 6, 2])
-def test_updates_are_those_of_a_plain_loop(piece: int | None) -> None:
-    config, batches = changed(PLAIN, warmup=3, clip=0.5, piece=piece), new_batches()
+@pytest.mark.parametrize("size", [None, 6, 2])
+def test_updates_are_those_of_a_plain_loop(size: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("csl.seq2seq.update.CLIP", 0.5)
+    config, batches = changed(PLAIN, warmup=3, micro_batch_size=size), new_batches()
     updater, plain = new_updater(config), new_network(config, 30).train()
     optimizer = torch.optim.AdamW(plain.parameters(), weight_decay=0.0)
     losses = []
@@ -124,9 +124,9 @@ def test_new_models_have_a_lower_rate_of_their_own(model: str, rate: float) -> N
     assert TrainConfig(model=model, learning_rate=0.5).rate == 0.5
 
 
-def test_processes_add_up_to_one() -> None:
-    config = changed(PLAIN, clip=1e9)
-    batch = new_batches()[1]
+def test_processes_add_up_to_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("csl.seq2seq.update.CLIP", 1e9)
+    config, batch = PLAIN, new_batches()[1]
     lengths = (batch.labels != IGNORED).sum(1)
     assert lengths[::2].sum() != lengths[1::2].sum()  # so that a mean of means is another mean
     alone, workers = new_updater(config), [new_updater(config, index, 2) for index in range(2)]
@@ -140,7 +140,8 @@ def test_processes_add_up_to_one() -> None:
 
 
 def test_processes_with_unequal_shares_make_as_many_passes() -> None:
-    batch, updaters = new_batches()[1], [new_updater(changed(PLAIN, piece=1), index, 4) for index in range(4)]
+    batch, config = new_batches()[1], changed(PLAIN, micro_batch_size=1)
+    updaters = [new_updater(config, index, 4) for index in range(4)]
     assert [len(batch.part(index, 4).source) for index in range(4)] == [2, 2, 1, 1]
     for updater in updaters:
         passes: list[object] = []
@@ -149,13 +150,13 @@ def test_processes_with_unequal_shares_make_as_many_passes() -> None:
         assert len(passes) == 1  # one with more would wait for the others
 
 
-@pytest.mark.parametrize(("piece", "number"), [(1, 6), (2, 3), (4, 2), (5, 2), (6, 1), (100, 1)])
-def test_no_pass_has_more_pairs_than_asked_for(piece: int, number: int) -> None:
-    batch, updater, sizes = new_batches()[1], new_updater(changed(PLAIN, piece=piece)), list[int]()
+@pytest.mark.parametrize(("size", "number"), [(1, 6), (2, 3), (4, 2), (5, 2), (6, 1), (100, 1)])
+def test_no_pass_has_more_pairs_than_asked_for(size: int, number: int) -> None:
+    batch, updater, sizes = new_batches()[1], new_updater(changed(PLAIN, micro_batch_size=size)), list[int]()
     updater.network.register_forward_hook(lambda *call: sizes.append(len(call[2].logits)))
     updater(batch, 0)
     assert (len(sizes), sum(sizes)) == (number, 6)
-    assert max(sizes) <= piece
+    assert max(sizes) <= size
 
 
 def loss_with_dropout(seed: int, step: int, index: int = 0, processes: int = 1) -> float:
@@ -187,11 +188,6 @@ def test_precision_on_the_cpu(precision: str, dtype: torch.dtype) -> None:
     updater = new_updater(config)
     updater(new_batches()[0], 0)
     assert {parameter.dtype for parameter in updater.network.parameters()} == {torch.float32}
-
-
-def test_half_precision_of_another_kind_is_no_option() -> None:
-    with pytest.raises(ValidationError):
-        TrainConfig(precision="fp16")
 
 
 def test_adafactor_has_the_rate_of_the_config() -> None:

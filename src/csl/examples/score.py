@@ -11,7 +11,7 @@ LENGTHS = (5, 10, 15, 20, 30)  # where the groups by number of input tokens end
 _WORD_OR_SIGN = re.compile(r"\w+|[^\w\s]")
 
 
-def same(first: str, second: str) -> bool:
+def same_output(first: str, second: str) -> bool:
     """Tell whether two outputs differ in white space around signs at most: `f ( a )` is `f(a)`, `a b` is not `ab`."""
     return _WORD_OR_SIGN.findall(first) == _WORD_OR_SIGN.findall(second)
 
@@ -52,7 +52,7 @@ def score(examples: Sequence[Example], outputs: Sequence[str]) -> tuple[Score, d
 
 def correct(examples: Sequence[Example], outputs: Sequence[str]) -> list[bool]:
     """Tell for each example whether its output is correct."""
-    return [same(output, example.target_text) for example, output in zip(examples, outputs, strict=True)]
+    return [same_output(output, example.target_text) for example, output in zip(examples, outputs, strict=True)]
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,8 @@
 Each part is an endless stream of permutations, so a small part is seen more often than a large one, and nothing is
 copied. Lengths are rounded up, so that a graph captured for one batch serves many. Pairs are not sorted by length:
 a model learns to count far worse from batches of one length each (SCAN MCD1 after 4,000 steps: 81 % instead of 97 %).
-It is within a batch that pairs of like length are put together, into pieces with little padding. Nothing but the seed
-and the step decides a batch: training that was stopped goes on with the batches that it would have seen.
+Within a batch, pairs of similar length form micro-batches with little padding. Only the seed and the step decide a
+batch: a training that resumes sees the batches that it would have seen.
 """
 
 from collections.abc import Iterator, Sequence
@@ -36,8 +36,8 @@ class Batch:
         source, mask, labels = (np.ascontiguousarray(a[index::parts]) for a in (self.source, self.mask, self.labels))
         return Batch(source, mask, labels, self.tokens)
 
-    def pieces(self, number: int) -> Iterator["Batch"]:
-        """Give so many pieces of about equal size, of pairs of like length and without needless padding."""
+    def micro_batches(self, number: int) -> Iterator["Batch"]:
+        """Split into so many parts of about equal size, of pairs of similar length and without needless padding."""
         targets = (self.labels != IGNORED).sum(1)
         for rows in np.array_split(np.argsort(targets, kind="stable"), number):
             wide, long = (rounded(lengths[rows].max()) for lengths in (self.mask.sum(1), targets))

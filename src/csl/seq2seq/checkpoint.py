@@ -1,76 +1,78 @@
-"""Where a training stands, in one file: weights and optimizer as safetensors, the rest as JSON in its header.
+"""The state of an unfinished training: weights and optimizer as arrays in one file, the rest as JSON beside them.
 
-Nothing is pickled. The file is replaced as a whole, so that a run that is killed has the last one or the one before. It
-has a checksum, so that a damaged one is known.
+Nothing is pickled. The file is replaced as a whole and has a checksum (`csl.arrays`).
 """
 
-import hashlib
-import json
+import logging
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import torch
 
-from csl.errors import InputError
-from csl.files import atomic_write, parse_json
+from csl.arrays import DamagedError, load_arrays, save_arrays
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
-Weights = dict[str, torch.Tensor]
+Tensors = dict[str, torch.Tensor]
 
 
-class DamagedError(InputError):
-    """A file of tensors that is not as it was written."""
+class Checkpoint(Protocol):
+    """Where a training stores its state."""
+
+    def load(self) -> tuple[Tensors, dict[str, Any]] | None:
+        """Return the last state, if there is one."""
+
+    def save(self, tensors: Tensors, about: Mapping[str, object]) -> None:
+        """Replace the last state."""
+
+    def remove(self) -> None:
+        """Remove the state: training is complete, or starts over."""
 
 
-def save_tensors(path: Path, tensors: Mapping[str, torch.Tensor], about: Mapping[str, object]) -> None:
-    """Write tensors, and `about`, which must be JSON, atomically."""
-    from safetensors.torch import save
+class CheckpointFile:
+    """A checkpoint of the training with this key, in one file; a damaged one is reported, and training starts over."""
 
-    tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-    with atomic_write(path) as file:
-        file.write(save(tensors, {"about": json.dumps(about), "sha256": _checksum(tensors, about)}))
+    def __init__(self, path: Path, key: str = "") -> None:
+        self._path, self._key = path, key
 
+    def load(self) -> tuple[Tensors, dict[str, Any]] | None:
+        """Read the state, if there is one."""
+        if not self._path.exists():
+            return None
+        try:
+            arrays, about = load_arrays(self._path, "training restarts from the beginning")
+        except DamagedError as error:
+            logging.getLogger("csl.train").warning(str(error))
+            return None
+        if about.get("key") != self._key:
+            return None
+        return {name: torch.from_numpy(array) for name, array in arrays.items()}, about
 
-def load_tensors(path: Path) -> tuple[Weights, dict[str, Any]]:
-    """Read what `save_tensors` wrote."""
-    from safetensors import SafetensorError, safe_open
+    def save(self, tensors: Tensors, about: Mapping[str, object]) -> None:
+        """Write the state atomically; `about` must be JSON."""
+        arrays = {name: tensor.detach().cpu().numpy() for name, tensor in tensors.items()}
+        save_arrays(self._path, arrays, {**about, "key": self._key})
 
-    try:
-        with safe_open(path, "pt") as file:
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-            metadata = file.metadata()
-        about = parse_json(metadata["about"])
-        if metadata["sha256"] != _checksum(tensors, about):
-            raise ValueError("the checksum is another")
-        return tensors, dict(about)
-    except (SafetensorError, OSError, ValueError, KeyError, TypeError) as error:
-        raise DamagedError("damaged file; start over with --no-resume", path) from error
-
-
-def _checksum(tensors: Mapping[str, torch.Tensor], about: Mapping[str, object]) -> str:
-    digest = hashlib.sha256(json.dumps(about).encode())
-    for name, tensor in sorted(tensors.items()):
-        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
-        digest.update(tensor.reshape(-1).view(torch.uint8).numpy().data)
-    return digest.hexdigest()
+    def remove(self) -> None:
+        """Remove the file."""
+        self._path.unlink(missing_ok=True)
 
 
-def weights_of(network: "PreTrainedModel") -> Weights:
+def weights_of(network: "PreTrainedModel") -> Tensors:
     """Give the weights of a network, each once: tied ones are one parameter."""
     return dict(network.named_parameters())
 
 
-def set_weights(network: "PreTrainedModel", weights: Weights) -> None:
+def set_weights(network: "PreTrainedModel", weights: Tensors) -> None:
     """Put weights back."""
     with torch.no_grad():
         for name, parameter in network.named_parameters():
             parameter.copy_(weights[name])
 
 
-def optimizer_state(optimizer: torch.optim.Optimizer) -> tuple[Weights, dict[str, float]]:
+def optimizer_state(optimizer: torch.optim.Optimizer) -> tuple[Tensors, dict[str, float]]:
     """Give the tensors and the plain numbers of an optimizer's state, by `parameter/name`."""
     items = {
         f"{index}/{name}": value
@@ -81,7 +83,7 @@ def optimizer_state(optimizer: torch.optim.Optimizer) -> tuple[Weights, dict[str
     return tensors, {key: value for key, value in items.items() if key not in tensors}
 
 
-def set_optimizer_state(optimizer: torch.optim.Optimizer, tensors: Weights, numbers: Mapping[str, float]) -> None:
+def set_optimizer_state(optimizer: torch.optim.Optimizer, tensors: Tensors, numbers: Mapping[str, float]) -> None:
     """Put the state of an optimizer back."""
     state: dict[int, dict[str, Any]] = {}
     for key, value in (*tensors.items(), *numbers.items()):

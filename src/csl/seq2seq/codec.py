@@ -3,19 +3,18 @@ r"""Between texts and token ids, without loss: what a model writes can be read b
 A pretrained tokenizer may lack characters of the data (T5's has no `{`, `}`, `<`, `~`, `\`, `^`), or change them
 (`½` to `1⁄2`). Each such character is *swapped* for one that the tokenizer has and the data does not, before encoding,
 and back after decoding. Spaces stay where they are, and no embedding is added that pretraining has not seen. A new
-model has a tokenizer made from the data: its words, or SentencePiece's pieces.
+model has a tokenizer made from the words of the data.
 """
 
-import io
 import string
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from csl.errors import InputError
 from csl.files import read_json
-from csl.hub import first_line, loading
+from csl.hub import loading
 from csl.seq2seq.batches import LENGTHS
 from csl.seq2seq.config import SCRATCH, TrainConfig
 
@@ -73,7 +72,7 @@ class Codec:
         return ids
 
     def decode(self, ids: Sequence[Sequence[int]]) -> list[str]:
-        """Give the texts of ids, words parted by single spaces."""
+        """Give the texts of ids, words separated by single spaces."""
         if not ids:
             return []
         texts = self.tokenizer.batch_decode(ids, skip_special_tokens=True, clean_up_tokenization_spaces=False)
@@ -81,17 +80,14 @@ class Codec:
 
 
 def new_codec(config: TrainConfig, texts: Iterable[str]) -> Codec:
-    """Make the codec of a model for texts, inputs and outputs; refuse texts that it could not write."""
-    texts = list(texts)
+    """Make the codec of a model for texts, inputs and outputs; refuse texts that it cannot write."""
     words = sorted({word for text in texts for word in text.split()})
     swaps: dict[str, str] = {}
     if config.model != SCRATCH:
         tokenizer = load_tokenizer(config.model)
         swaps = find_swaps(tokenizer, words, _swaps_of(Path(config.model) / CODEC))
-    elif config.tokenizer == "words":
-        tokenizer = words_tokenizer(texts)
     else:
-        tokenizer = sentencepiece_tokenizer(texts, config.vocabulary)
+        tokenizer = words_tokenizer(words)
     rows = [" ".join(words[i : i + 20]) for i in range(0, len(words), 20)]
     whole = Codec(tokenizer, swaps, max_target=1_000_000)
     for row, back in zip(rows, whole.decode(whole.encode_targets(rows)), strict=True):
@@ -120,7 +116,7 @@ def find_swaps(
     kept = {old: new for old, new in known.items() if new not in present}
     wanted = [*sorted(present), *sorted(set(string.printable.strip()) - present)]  # those of the data come first
     lost = [c for c in wanted if c not in kept and not _survives(tokenizer, c)]
-    return kept | dict(zip(lost, _spare(tokenizer, present | {*kept.values()}), strict=False)) if lost else kept
+    return kept | dict(zip(lost, _unused(tokenizer, present | {*kept.values()}), strict=False)) if lost else kept
 
 
 def _survives(tokenizer: "PreTrainedTokenizerBase", character: str) -> bool:
@@ -130,7 +126,7 @@ def _survives(tokenizer: "PreTrainedTokenizerBase", character: str) -> bool:
     return bool(tokenizer.decode(ids, skip_special_tokens=True, clean_up_tokenization_spaces=False) == text)
 
 
-def _spare(tokenizer: "PreTrainedTokenizerBase", present: set[str]) -> list[str]:
+def _unused(tokenizer: "PreTrainedTokenizerBase", present: set[str]) -> list[str]:
     """List characters that are tokens of their own and not in the data, those that pretraining saw least first."""
     vocabulary = sorted(tokenizer.get_vocab().items(), key=lambda item: -item[1])  # the last ids are the rarest
     single = {token.removeprefix("▁"): number for token, number in vocabulary}
@@ -139,47 +135,17 @@ def _spare(tokenizer: "PreTrainedTokenizerBase", present: set[str]) -> list[str]
     return sorted(found, key=lambda c: -single[c])
 
 
-def words_tokenizer(texts: Iterable[str]) -> "PreTrainedTokenizerBase":
-    """Make a tokenizer with one id a word of the texts."""
-    from tokenizers import Tokenizer, models, pre_tokenizers
-
-    words = sorted({word for text in texts for word in text.split()} - set(SPECIAL))
-    made = Tokenizer(models.WordLevel({word: i for i, word in enumerate([*SPECIAL, *words])}, unk_token="<unk>"))
-    made.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-    return _with_end(made)
-
-
-def sentencepiece_tokenizer(texts: Iterable[str], vocabulary: int) -> "PreTrainedTokenizerBase":
-    """Train SentencePiece's unigram model on the texts; the same texts give the same pieces."""
-    import sentencepiece
-    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
-
-    model = io.BytesIO()
-    try:
-        sentencepiece.SentencePieceTrainer.train(
-            sentence_iterator=iter(sorted(set(texts))), model_writer=model, vocab_size=vocabulary,
-            hard_vocab_limit=False, character_coverage=1.0, pad_id=0, eos_id=1, unk_id=2, bos_id=-1, num_threads=1,
-            minloglevel=2, normalization_rule_name="identity", max_sentence_length=1_000_000,
-        )  # fmt: skip
-    except RuntimeError as error:
-        raise InputError(
-            f"no SentencePiece model of {vocabulary} pieces: {first_line(error)}; raise vocabulary"
-        ) from error
-    trained = sentencepiece.SentencePieceProcessor(model_proto=model.getvalue())
-    pieces = [(trained.id_to_piece(i), trained.get_score(i)) for i in range(len(trained))]
-    made = Tokenizer(models.Unigram(pieces, unk_id=2))
-    made.pre_tokenizer = pre_tokenizers.Metaspace()
-    made.decoder = decoders.Metaspace()
-    return _with_end(made)
-
-
-def _with_end(tokenizer: Any) -> "PreTrainedTokenizerBase":
-    from tokenizers import processors
+def words_tokenizer(words: Iterable[str]) -> "PreTrainedTokenizerBase":
+    """Make a tokenizer with one id for each word."""
+    from tokenizers import Tokenizer, models, pre_tokenizers, processors
     from transformers import PreTrainedTokenizerFast
 
-    tokenizer.post_processor = processors.TemplateProcessing(single="$A </s>", special_tokens=[("</s>", 1)])
+    known = [*SPECIAL, *sorted(set(words) - set(SPECIAL))]
+    made = Tokenizer(models.WordLevel({word: i for i, word in enumerate(known)}, unk_token="<unk>"))
+    made.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    made.post_processor = processors.TemplateProcessing(single="$A </s>", special_tokens=[("</s>", 1)])
     return PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer, pad_token="<pad>", eos_token="</s>", unk_token="<unk>",
+        tokenizer_object=made, pad_token="<pad>", eos_token="</s>", unk_token="<unk>",
         clean_up_tokenization_spaces=False,
     )  # fmt: skip
 

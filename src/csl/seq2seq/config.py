@@ -19,8 +19,8 @@ class TrainConfig(BaseModel):
     synthetic: Annotated[float, Field(ge=0, le=1, description="share of synthetic pairs in training")] = 0.5
     steps: Annotated[int, Field(ge=1, le=10**9, description="updates")] = 2000
     batch_size: Annotated[int, Field(ge=1, le=10**6, description="pairs an update, over all processes")] = 128
-    piece: Annotated[
-        int | None, Field(ge=1, le=10**6, description="pairs a pass, of like length; default: all, 32 on the CPU")
+    micro_batch_size: Annotated[
+        int | None, Field(ge=1, le=10**6, description="pairs a pass, of similar length; default: all, 32 on the CPU")
     ] = None
     optimizer: Annotated[Literal["adafactor", "adamw"], Field(description="adafactor or adamw")] = "adamw"
     learning_rate: Annotated[
@@ -30,21 +30,18 @@ class TrainConfig(BaseModel):
         Literal["constant", "linear"], Field(description="of the rate: constant, or linear to 0 at the last step")
     ] = "constant"
     warmup: Annotated[int, Field(ge=0, le=10**9, description="steps in which the rate rises from 0")] = 100
-    clip: Annotated[float, Field(gt=0, le=1e9, description="norm of the gradient, at most")] = 1.0
     precision: Annotated[
         Literal["auto", "bf16", "fp32"], Field(description="auto: bf16 on a GPU that has it, else fp32")
     ] = "auto"
-    evaluate_every: Annotated[int, Field(ge=1, le=10**9, description="steps between checkpoints and tests on dev")] = (
-        500
-    )
+    evaluate_every: Annotated[
+        int, Field(ge=1, le=10**9, description="steps between evaluations, and between checkpoints")
+    ] = 500
     dropout: Annotated[
         float | None, Field(ge=0, lt=1, description="default: as the checkpoint has it, none in a new model")
     ] = None
     seed: Annotated[int, Field(ge=0, lt=2**32, description="of new weights, dropout and batches")] = 0
 
-    # of a new model only
-    tokenizer: Annotated[Literal["words", "sentencepiece"], Field(description="words or sentencepiece")] = "words"
-    vocabulary: Annotated[int, Field(ge=10, le=10**6, description="pieces of sentencepiece, at most")] = 8000
+    # for a new model only
     layers: Annotated[int, Field(ge=1, le=1000, description="of encoder and decoder each")] = 3
     heads: Annotated[int, Field(ge=1, le=1000, description="of attention, of 64 dimensions each")] = 4
     d_model: Annotated[int, Field(ge=1, le=10**5, description="width of the residual stream")] = 256
@@ -52,5 +49,5 @@ class TrainConfig(BaseModel):
 
     @property
     def rate(self) -> float:
-        """The learning rate; new models diverge, or forget what they had, at one that suits pretrained ones."""
+        """The learning rate; a rate that suits pretrained models makes new ones diverge."""
         return self.learning_rate or (3e-4 if self.model == SCRATCH else 1e-3)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from csl.errors import InputError
-from csl.examples.score import same
+from csl.examples.score import same_output
 from csl.files import read_lines
 
 
@@ -42,7 +42,7 @@ class Predictions:
         if len(inputs) != len(self.inputs):
             raise InputError(f"{len(self.inputs):,} predictions, but {other} has {len(inputs):,} inputs", self.path)
         for number, (own, wanted) in enumerate(zip(self.inputs, inputs, strict=True), start=1):
-            if not same(own, wanted):
+            if not same_output(own, wanted):
                 raise InputError(f"the input of prediction {number:,} is {own!r}, in {other} {wanted!r}", self.path)
 
 

@@ -46,7 +46,8 @@ class Seq2Seq:
             raise InputError("holds no model that `csl train` wrote", folder)
         try:
             about = read_json(path)
-            config = TrainConfig.model_validate(about["config"])
+            known = TrainConfig.model_fields.keys() & about["config"].keys()  # another version may have other options
+            config = TrainConfig(**{key: about["config"][key] for key in known})
             swaps = {str(old): str(new) for old, new in about["swaps"].items()}
             weights = {folder / Path(name).name: digest for name, digest in about["sha256"].items()}
             if any(len(character) != 1 for pair in swaps.items() for character in pair):

@@ -1,14 +1,14 @@
 """One update of the weights from a batch, without waiting for the device.
 
-The gradient of a batch is summed over pieces of pairs of like length: the same gradient, with less padding and memory.
-On a CPU that is twice as fast or better; a GPU does one large pass in the time of several small ones, and takes a batch
-whole. On one GPU what is done with a piece (forward and backward) is captured as a CUDA graph the second time that a
-piece of its shape comes up, and replayed from then on, and so is the step of AdamW: a small model otherwise spends most
-of its time launching kernels. On several GPUs, and on the CPU, the same code runs as it is written.
+The gradient of a batch is summed over micro-batches of similar length: the same gradient, with less padding and
+memory. On a CPU that is at least twice as fast; a GPU takes as long for one large pass as for several small ones, and
+gets a whole batch. On one GPU, the pass over a micro-batch (forward and backward) is captured as a CUDA graph the
+second time that its shape comes up, and replayed from then on; so is the step of AdamW. A small model would otherwise
+spend most of its time launching kernels. On several GPUs, and on the CPU, the same code runs as it is written.
 """
 
+import logging
 import math
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from accelerate import Accelerator
     from transformers import PreTrainedModel
 
-PIECE = 32  # pairs in a pass on a CPU
+LOG = logging.getLogger("csl.train")
+MICRO_BATCH = 32  # pairs in a pass on a CPU
+CLIP = 1.0  # norm of the gradient, at most
 
 
 def new_optimizer(network: torch.nn.Module, config: TrainConfig, device: torch.device) -> torch.optim.Optimizer:
@@ -82,7 +84,7 @@ class Updater:
     ) -> None:
         self.device = accelerator.device
         self._config, self._accelerator = config, accelerator
-        self._piece = config.piece or (PIECE if self.device.type == "cpu" else config.batch_size)
+        self._micro_batch = config.micro_batch_size or (MICRO_BATCH if self.device.type == "cpu" else config.batch_size)
         tokens = network.generation_config
         self._start, self._pad = tokens.decoder_start_token_id, tokens.pad_token_id or 0
         self.network: torch.nn.Module = accelerator.prepare_model(network)
@@ -101,11 +103,11 @@ class Updater:
         torch.manual_seed(self._config.seed * 1_000_003 + step * workers + own)  # dropout depends on nothing else
         self.optimizer.zero_grad(set_to_none=False)
         share = len(batch.source) / workers
-        number = min(math.ceil(share / self._piece), max(1, int(share)))  # of passes, the same in each process
-        for piece in batch.part(own, workers).pieces(number):
-            # the mean over the batch's tokens is the weighted sum of the pieces' means, averaged over the processes
-            weight = np.float32((piece.labels >= 0).sum() * workers / batch.tokens)
-            self._run(self._backward, piece.source, piece.mask, piece.labels, np.array(weight))
+        number = min(math.ceil(share / self._micro_batch), max(1, int(share)))  # of passes, the same in each process
+        for part in batch.part(own, workers).micro_batches(number):
+            # the mean over the batch's tokens is the weighted sum of the parts' means, averaged over the processes
+            weight = np.float32((part.labels >= 0).sum() * workers / batch.tokens)
+            self._run(self._backward, part.source, part.mask, part.labels, np.array(weight))
         if self._config.optimizer == "adamw":
             self._run(self._step)
         else:  # Adafactor counts its steps in Python, and cannot be captured
@@ -129,7 +131,7 @@ class Updater:
         self._loss += loss.detach()
 
     def _step(self) -> None:
-        torch.nn.utils.clip_grad_norm_(self.network.parameters(), self._config.clip)
+        torch.nn.utils.clip_grad_norm_(self.network.parameters(), CLIP)
         self.optimizer.step()
 
     def _run(self, function: Callable[..., None], *arrays: np.ndarray[Any, Any]) -> None:
@@ -152,7 +154,7 @@ class Updater:
                 with torch.cuda.graph(graph, pool=pool, stream=torch.cuda.current_stream()):
                     function(*inputs)
             except RuntimeError as error:  # a network that looks at its values, and so cannot be recorded
-                warnings.warn(f"not captured as a CUDA graph, and slower: {first_line(error)}", stacklevel=2)
+                LOG.warning(f"not captured as a CUDA graph, and slower: {first_line(error)}")
                 self._capturing = False
                 function(*inputs)
                 return

@@ -1,0 +1,298 @@
+"""The run folder: everything that a run makes is in one place that later stages read and people can look into.
+
+run.json       what was done: for each stage its key, options, seconds, figures, and the checksums of its files
+recipe.toml    all options
+data/          a copy of the examples, seed rules and output CFG
+checkpoints/   where unfinished stages stand; they are removed when the stage is complete
+
+The other files are artefacts of stages (see `csl.runs.stages`). A file that the record does not list was not made by a
+run: it is never overwritten or removed. One process at a time works in a folder.
+"""
+
+import importlib.metadata
+import platform
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from csl import __version__
+from csl.errors import InputError
+from csl.examples import Example, read_examples
+from csl.files import hash_file, read_json, write_json, write_text
+from csl.grammar import Grammar, Rule, read_grammar
+from csl.grammar.notation import grammar_file, read_rules
+from csl.grammar.output_cfg import OutputCfg
+from csl.runs.checkpoint import Checkpoint
+from csl.runs.recipe import Recipe, read_recipe
+
+if TYPE_CHECKING:
+    from csl.model.model import Model
+
+RECORD, RECIPE, README = "run.json", "recipe.toml", "README.md"
+CHECKPOINTS = "checkpoints"
+PARTS = ("train", "dev", "test")
+VERSIONS = ("numpy", "numba", "pydantic", "torch", "transformers")
+MARK = "<!-- written by csl -->"
+
+Figures = dict[str, Any]  # what a stage found, as JSON
+
+
+@dataclass(frozen=True)
+class Done:
+    """A complete stage."""
+
+    key: str
+    seconds: float
+    options: Any
+    figures: Figures
+    files: dict[str, str]  # checksums by name
+
+    @classmethod
+    def of(cls, value: Any) -> "Done":
+        """Read the JSON of a complete stage."""
+        done = cls(**value)
+        if not (isinstance(done.figures, dict) and isinstance(done.files, dict)):
+            raise TypeError("not a stage")
+        for name in done.files:  # a name that leads out of the folder would do harm
+            if Path(name).is_absolute() or ".." in Path(name).parts:
+                raise ValueError(f"{name}: not a file of the folder")
+        return done
+
+
+@dataclass(frozen=True)
+class Record:
+    """What a run folder says of itself."""
+
+    recipe: str = ""
+    title: str = ""
+    seed: int = 0
+    settings: dict[str, Any] = field(default_factory=dict)  # what was changed over the recipe
+    stages: dict[str, Done] = field(default_factory=dict)
+    started: str = ""  # the stage that is being worked on, or was when the run was stopped
+
+
+class RunFolder:
+    """A run folder, to read and to write; nothing is created before something is written."""
+
+    def __init__(self, path: Path | str) -> None:
+        self.path = Path(path)
+
+    @classmethod
+    def open(cls, path: Path | str) -> "RunFolder":
+        """Open a run folder that is there."""
+        if not Path(path).is_dir():
+            raise InputError("not a run folder; make one with `csl induce` or `csl augment`", path)
+        return cls(path)
+
+    @cached_property
+    def record(self) -> Record:
+        """The record of the run; an empty one if there is none."""
+        path = self.path / RECORD
+        if not path.exists():
+            return Record()
+        try:
+            value = read_json(path)
+            stages = {name: Done.of(done) for name, done in value["stages"].items()}
+            texts = {key: str(value[key]) for key in ("recipe", "title", "started")}
+            return Record(**texts, seed=int(value["seed"]), settings=dict(value["settings"]), stages=stages)
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise InputError("not the record of a run; choose another folder", path) from error
+
+    @property
+    def is_run(self) -> bool:
+        """Whether the folder has the record of a run."""
+        return (self.path / RECORD).exists()
+
+    def recipe(self) -> Recipe:
+        """Read all options of the run."""
+        path = self.path / RECIPE
+        if not path.exists():
+            raise InputError("no recipe.toml in this folder: not a run of `csl induce`, `augment` or `run`", self.path)
+        recipe = read_recipe(str(path))
+        return replace(recipe, name=self.record.recipe or recipe.name).seeded(self.record.seed)
+
+    # artefacts
+
+    @property
+    def checksums(self) -> dict[str, str]:
+        """The checksums of all artefacts, by name."""
+        return {name: checksum for done in self.record.stages.values() for name, checksum in done.files.items()}
+
+    def damaged(self, done: Done) -> Path | None:
+        """Find a file of a stage that is not as it was written."""
+        for name, checksum in done.files.items():
+            path = self.own(name)
+            if not path.is_file() or hash_file(path) != checksum:
+                return path
+        return None
+
+    def own(self, name: str) -> Path:
+        """Give the path of an artefact; a link inside the folder could lead anywhere, and is refused."""
+        path = self.path
+        for part in Path(name).parts:
+            path = path / part
+            if path.is_symlink():
+                raise InputError("a link inside a run folder; remove it, or choose another folder", path)
+        return path
+
+    def file(self, name: str) -> Path | None:
+        """Give the path of an artefact that is as the run wrote it, or None if there is none."""
+        path, checksum = self.path / name, self.checksums.get(name)
+        if not path.exists():
+            return None
+        if checksum and checksum not in self._verified and hash_file(path) != checksum:
+            how = "accept it with `csl grammar accept`" if name == "grammar.txt" else "redo its stage with --no-resume"
+            raise InputError(f"not as this run wrote it: damaged or edited; restore it, or {how}", path)
+        self._verified.add(checksum or "")
+        return path
+
+    @cached_property
+    def _verified(self) -> set[str]:
+        return set()
+
+    def needed(self, name: str, command: str) -> Path:
+        """Give the path of an artefact; if there is none, say which command makes it."""
+        path = self.file(name)
+        if path is None:
+            raise InputError(f"no {name} in this folder; make it with `{command}`", self.path)
+        return path
+
+    def has_examples(self, part: str) -> bool:
+        """Whether the run has examples of this part: train, dev, test or synthetic."""
+        return (self.path / "data" / f"{part}.tsv").exists()
+
+    def examples(self, part: str = "train") -> list[Example]:
+        """Read the examples of a part; none if the run has none."""
+        path = self.file(f"data/{part}.tsv")
+        return list(read_examples(path, columns=("category",))) if path else []
+
+    def seed_rules(self) -> list[Rule]:
+        """Read the seed rules that were given."""
+        path = self.file("data/seed_rules.txt")
+        return list(read_rules(path)) if path else []
+
+    def output_cfg(self) -> OutputCfg | None:
+        """Read the CFG of valid outputs."""
+        path = self.file("data/output.cfg")
+        return OutputCfg.read(path) if path else None
+
+    def grammar(self) -> Grammar:
+        """Read the grammar."""
+        self.file("grammar.txt")
+        return read_grammar(grammar_file(self.path))
+
+    def model(self) -> "Model":
+        """Read the model."""
+        from csl.model.model import Model  # noqa: PLC0415 — slow to import
+
+        return Model.load(self.needed("model.npz", "csl fit"))
+
+    def samples(self) -> list[Example]:
+        """Read the synthetic pairs; there may be none."""
+        path = self.needed("samples.tsv", "csl sample")
+        return list(read_examples(path)) if path.stat().st_size else []
+
+    def licence(self) -> str | None:
+        """Find the licence of the training data in the card beside it."""
+        try:
+            return str(read_json(self.path / "data" / "card.json")["licence"] or "") or None
+        except (InputError, ValueError, KeyError, TypeError):
+            return None  # not known: cards say null
+
+    # what stages write
+
+    def checkpoint(self, name: str, key: str, metrics: str) -> Checkpoint:
+        """Give the checkpoint of a stage, and the file of its metrics."""
+        return Checkpoint(self.path / CHECKPOINTS / f"{name}.npz", key, self.path / "metrics" / f"{metrics}.jsonl")
+
+    def start(
+        self, stage: str, artefacts: Iterable[str], *, resume: bool = True, inputs: Collection[str] = ()
+    ) -> None:
+        """Make room for a stage: remove what it made before, as the record has it; refuse any other file in its place.
+
+        What a stopped stage left stays for it to resume, unless `resume` is off. `inputs` are artefacts that it reads.
+        """
+        done, stopped = self.record.stages.get(stage), self.record.started == stage
+        for name in done.files if done else ():
+            if name not in inputs:
+                self.own(name).unlink(missing_ok=True)
+        for name in artefacts:
+            path = self.own(name.rstrip("/"))
+            if name.endswith("/"):
+                _remove_empty_folders(path)
+            if path.exists() and not stopped and name not in inputs:
+                raise InputError(f"{name!r} was not made by this run; move it, or choose another folder", self.path)
+        if not resume:
+            for path in (self.path / CHECKPOINTS).glob(f"{stage}*"):
+                path.unlink()
+        others = {name: done for name, done in self.record.stages.items() if name != stage}
+        self._write(replace(self.record, stages=others, started=stage))
+
+    def begin(self, recipe: Recipe, settings: Mapping[str, object]) -> None:
+        """Make the folder that of a run, before the first stage."""
+        if not self.is_run and (strange := next((n for n in (RECIPE, CHECKPOINTS) if (self.path / n).exists()), None)):
+            raise InputError(f"{strange!r} was not made by a run; move it, or choose another folder", self.path)
+        shown = {key: str(value) if value == float("inf") else value for key, value in settings.items()}
+        self._write(replace(self.record, recipe=recipe.name, title=recipe.title, seed=recipe.fit.seed, settings=shown))
+        write_text(self.own(RECIPE), recipe.to_toml())
+
+    def add(self, stage: str, done: Done) -> None:
+        """Record a complete stage."""
+        self._write(replace(self.record, stages={**self.record.stages, stage: done}, started=""))
+        for path in (self.path / CHECKPOINTS).glob(f"{stage}*"):
+            path.unlink()
+        _remove_empty_folders(self.path / CHECKPOINTS)
+
+    def drop_outdated(self, stages: Collection[str]) -> None:
+        """Remove what these stages made: they were done with other options, or on other files."""
+        for stage in [name for name in self.record.stages if name in stages]:
+            for name in self.record.stages[stage].files:
+                self.own(name).unlink(missing_ok=True)
+            others = {name: done for name, done in self.record.stages.items() if name != stage}
+            self._write(replace(self.record, stages=others))
+
+    def _write(self, record: Record) -> None:
+        write_json(self.own(RECORD), {"csl": __version__, **asdict(record), "versions": versions()})
+        self.__dict__["record"] = record
+
+    def describe(self, recipe: Recipe, contents: Mapping[str, str]) -> None:
+        """Write a page that says what is what, unless the user has one of that name."""
+        path = self.path / README
+        if path.exists() and not path.read_text(encoding="utf-8", errors="replace").startswith(MARK):
+            return
+        lines = [MARK, f"# {recipe.title or self.path.name}", "", f"Recipe {recipe.name}, seed {self.record.seed}."]
+        lines += [f"`{key}` = {value}" for key, value in self.record.settings.items()]
+        lines += ["", "| file | what |", "| --- | --- |"]
+        lines += [f"| `{name}` | {what} |" for name, what in contents.items() if (self.path / name).exists()]
+        write_text(path, "\n".join(lines) + "\n")
+
+
+def _remove_empty_folders(folder: Path) -> None:
+    """Remove a folder and those in it, as far as they are empty."""
+    for path in (*sorted((p for p in folder.rglob("*") if p.is_dir()), reverse=True), folder):
+        with suppress(OSError):  # not empty, or not there
+            path.rmdir()
+
+
+def files_of(folder: Path, artefacts: Iterable[str]) -> Iterator[str]:
+    """List the files that artefacts, files or folders with a slash at the end, came to."""
+    for name in artefacts:
+        path = folder / name
+        if name.endswith("/"):
+            yield from sorted(p.relative_to(folder).as_posix() for p in path.rglob("*") if p.is_file())
+        elif path.is_file():
+            yield name
+
+
+def versions() -> dict[str, str]:
+    """Give the versions of Python and of the libraries that results may depend on."""
+    found = {"python": platform.python_version()}
+    for name in VERSIONS:
+        try:
+            found[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return found

@@ -1,0 +1,135 @@
+"""The check of `csl augment`: how well does a grammar learnt from nine tenths of the examples parse the rest?"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from csl.engine.engine import Engine
+from csl.engine.threads import ONE_THREAD
+from csl.examples import Example
+from csl.examples.score import Score
+from csl.grammar import Grammar, Rule
+from csl.grammar.output_cfg import OutputCfg
+from csl.induction.auto import choose
+from csl.induction.config import InductionConfig
+from csl.induction.induce import induce
+from csl.log import Log
+from csl.model.config import FitConfig
+from csl.model.evaluate import evaluate
+from csl.model.fit import fit
+from csl.runs.folder import Figures
+from csl.runs.recipe import AUTO, Recipe
+from csl.runs.stage import Stage, Work
+from csl.runs.stages.induce import options_of
+
+log = Log("check")
+HELD_OUT = 10  # every tenth example is held out
+FEW_OPEN_RULES = 5
+LOW_COVERAGE = 0.2
+CFG_COST = 0.05  # of the held-out inputs, that an output CFG may cost
+
+
+class Check(Stage):
+    """Learn from nine tenths of the examples, parse the last tenth, and warn if the grammar looks too weak to help."""
+
+    name = "check"
+    artefacts = {}
+
+    def reads(self, recipe: Recipe) -> Sequence[str]:
+        """Read the examples and, for its options, grammar and model."""
+        return ("data/train.tsv", "grammar.txt", "model.npz")
+
+    def may_read(self, recipe: Recipe) -> Sequence[str]:
+        """Read seed rules and output CFG."""
+        return ("data/seed_rules.txt", "data/output.cfg")
+
+    def options(self, work: Work) -> Any:
+        """Give the options of induction and fitting."""
+        return {"induction": options_of(work.recipe.induction), "fit": options_of(work.recipe.fit)}
+
+    def run(self, work: Work) -> Figures:
+        """Check with the output CFG, if there is one, and without."""
+        folder, stages = work.folder, work.folder.record.stages
+        induction = InductionConfig(**stages["induce"].figures["config"])
+        fitting = FitConfig(**stages["fit"].figures["config"])
+        seed_rules, auto = folder.seed_rules(), work.recipe.induction.preset == AUTO
+        return check(
+            folder.examples(), induction, fitting, grammar=folder.grammar(), seed_rules=seed_rules, auto=auto,
+            output_cfg=folder.output_cfg(), engine=work.engine,
+        )  # fmt: skip
+
+    def summary(self, figures: Figures) -> str:
+        """Say how many held-out inputs are covered and correct."""
+        precision = figures["right"] / max(1, figures["covered"])
+        return (
+            f"learnt from the others, {figures['covered']:,} of {figures['examples']:,} held-out inputs are covered, "
+            f"{precision:.1%} of those correctly"
+        )
+
+
+def check(
+    examples: Sequence[Example],
+    induction: InductionConfig,
+    fitting: FitConfig,
+    *,
+    grammar: Grammar,
+    seed_rules: Sequence[Rule] = (),
+    auto: bool = False,
+    output_cfg: OutputCfg | None = None,
+    engine: Engine = ONE_THREAD,
+) -> Figures:
+    """Parse held-out examples, and say what speaks against augmenting with this grammar."""
+    log.progress("learning from nine tenths of the examples, to check on the rest …")
+
+    def held_out(cfg: OutputCfg | None) -> Score:
+        return _held_out(examples, induction, fitting, seed_rules=seed_rules, auto=auto, output_cfg=cfg, engine=engine)
+
+    score = held_out(output_cfg)
+    without_cfg = held_out(None) if output_cfg else None
+    warnings = _warnings(grammar, score, without_cfg)
+    for warning in warnings:
+        log.warning(warning)
+    return {"examples": score.examples, "covered": score.covered, "right": score.right, "warnings": warnings}
+
+
+def _held_out(
+    examples: Sequence[Example],
+    induction: InductionConfig,
+    fitting: FitConfig,
+    *,
+    seed_rules: Sequence[Rule],
+    auto: bool,
+    output_cfg: OutputCfg | None,
+    engine: Engine,
+) -> Score:
+    """Learn from nine tenths of the distinct examples, parse the last tenth; auto chooses seed rules again."""
+    distinct = list(dict.fromkeys(examples))
+    order = np.random.default_rng(0).permutation(len(distinct))
+    test = [distinct[i] for i in order[::HELD_OUT]]
+    train = [distinct[i] for i in np.sort(np.setdiff1d(order, order[::HELD_OUT]))]
+    if not train:
+        return Score(len(test), 0, 0)
+    if auto:
+        seed_rules = [*seed_rules, *choose(train, seed_rules, output_cfg).seeds]
+    grammar = induce(train, induction, seeds=seed_rules, output_cfg=output_cfg, engine=engine).grammar
+    quick = fitting.model_copy(update={"optimizer": "em", "steps": min(50, fitting.steps)})
+    return evaluate(fit(grammar, train, quick, output_cfg=output_cfg, engine=engine).model, test, engine).score
+
+
+def _warnings(grammar: Grammar, held_out: Score, without_cfg: Score | None) -> list[str]:
+    open_rules = sum(rule.arity > 0 for rule in grammar)
+    warnings = []
+    if open_rules < FEW_OPEN_RULES:
+        warnings.append(f"rules with nonterminals: only {open_rules}; there is little to recombine")
+    if held_out.coverage < LOW_COVERAGE:
+        warnings.append(
+            f"held-out inputs covered: only {held_out.covered:,} of {held_out.examples:,}; samples will be narrow, "
+            "seed rules (--seed-rules) may help"
+        )
+    if without_cfg and without_cfg.right > held_out.right + CFG_COST * held_out.examples:
+        warnings.append(
+            f"held-out inputs correct: {held_out.right:,} of {held_out.examples:,}, without the output CFG "
+            f"{without_cfg.right:,}; its categories are too coarse for the rules: see docs/output-cfg.md"
+        )
+    return warnings

@@ -1,0 +1,95 @@
+"""The data of a run: a split of a benchmark data set, or files, copied into the run folder."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from csl.datasets.registry import data_set, write_task
+from csl.datasets.task import Task
+from csl.errors import InputError
+from csl.examples import Example, read_examples, write_examples
+from csl.examples.example import tally
+from csl.files import hash_file, hash_folder
+from csl.grammar.notation import read_rules
+from csl.grammar.output_cfg import OutputCfg
+from csl.log import Log
+from csl.runs.folder import PARTS, Figures
+from csl.runs.recipe import DataOptions, Recipe
+from csl.runs.stage import Stage, Work
+
+log = Log("data")
+
+
+class Data(Stage):
+    """Read the examples, seed rules and output CFG, and write them to `data/`."""
+
+    name = "data"
+    keeps = True
+    artefacts = {"data/": "the examples, with seed rules and output CFG if there are any; card.json has their origin"}
+
+    def options(self, work: Work) -> Any:
+        """Identify the data by the contents of the files that it is made from."""
+        data = work.recipe.data
+        if data.set:
+            source = source_folder(data, work.source)
+            return {"set": data.set, "split": data.split, "files": hash_folder(source) if source else {}}
+        files = {key: [hash_file(path) for path in paths] for key, paths in data.files.items()}
+        return {**files, "fields": [data.input_field, data.output_field]}
+
+    def run(self, work: Work) -> Figures:
+        """Prepare the data set, or read the files."""
+        data, folder = work.recipe.data, work.folder.path / "data"
+        if data.set:
+            log.progress(f"preparing {data.set} …")
+            task = data_set(data.set).prepare(source_folder(data, work.source), data.split)
+        else:
+            task = read_task(data)
+            log.info(f"{data.train}: {tally(task.train)}")
+        write_task(task, folder, name=data.set or Path(data.train).name, split=data.split)
+        for note in task.notes:
+            log.info(f"data: {note}")
+        figures = {part: len(getattr(task, part)) for part in PARTS}
+        if data.synthetic:
+            figures["synthetic"] = write_examples(folder / "synthetic.tsv", _examples(data, "synthetic"))
+        return figures
+
+    def summary(self, figures: Figures) -> str:
+        """Say how many examples there are."""
+        return ", ".join(f"{number:,} {part}" for part, number in figures.items() if number) + " examples"
+
+
+def source_folder(data: DataOptions, source: Path | None) -> Path | None:
+    """Find the folder of a data set's original files, unless it needs none."""
+    if data.split in data_set(data.set).generated:
+        return None
+    if source is None:
+        raise InputError(
+            f"{data.set}, split {data.split}, is made from original files: give their folder with --source or in "
+            f"CSL_DATA; `csl data fetch {data.set} --out DIR` gets them or says where they are"
+        )
+    if not source.is_dir():
+        raise InputError("not a folder; --source is the folder with the original files", source)
+    own = source / data.set.removesuffix("-tenth").replace("-", "_")
+    return own if own.is_dir() else source
+
+
+def read_task(data: DataOptions) -> Task:
+    """Read the files of a recipe."""
+    train, dev, test = (list(_examples(data, part)) for part in PARTS)
+    return Task(
+        train, dev, test,
+        seed_rules=[rule for file in data.seed_rules for rule in read_rules(Path(file))],
+        output_cfg=OutputCfg.read(Path(data.output_cfg)) if data.output_cfg else None,
+        columns=("category",) if any(example.meta for example in test) else (),
+    )  # fmt: skip
+
+
+def _examples(data: DataOptions, part: str) -> Iterable[Example]:
+    fields = {"source_field": data.input_field, "target_field": data.output_field}
+    for path in data.files.get(part, ()):
+        yield from read_examples(path, columns=("category",), **fields)
+
+
+def needs_source(recipe: Recipe) -> bool:
+    """Whether the data of a recipe is made from original files."""
+    return bool(recipe.data.set) and recipe.data.split not in data_set(recipe.data.set).generated

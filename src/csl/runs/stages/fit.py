@@ -1,0 +1,191 @@
+"""Fitting: from a grammar and examples to a model."""
+
+import importlib.util
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from csl.engine.engine import Engine
+from csl.engine.threads import ONE_THREAD
+from csl.errors import InputError
+from csl.examples import Example
+from csl.examples.formats import read_inputs
+from csl.files import hash_file, write_text
+from csl.grammar import Grammar
+from csl.grammar.output_cfg import OutputCfg
+from csl.log import Log
+from csl.model import config as configs
+from csl.model.config import FitConfig
+from csl.model.data import build
+from csl.model.fit import Fitted, Progress, likeliest, optimise, with_labels
+from csl.options import changed
+from csl.runs.checkpoint import Checkpoint
+from csl.runs.folder import Figures, RunFolder
+from csl.runs.recipe import AUTO, DEV, FitOptions, Recipe, only
+from csl.runs.stage import Stage, Work
+from csl.runs.stages.induce import options_of
+
+log = Log("fit")
+FEW = 0.5  # of the examples: a grammar that derives fewer is not theirs
+
+Checkpoints = Callable[[str, FitConfig], Checkpoint]  # for a name, and the options of one start
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """Inputs without outputs, which the model labels before a second fit, and their number to that of the examples."""
+
+    inputs: Sequence[Sequence[str]] = ()
+    ratio: float = 1.0
+
+
+class Fit(Stage):
+    """Fit the probabilities of the grammar's rules."""
+
+    name = "fit"
+    artefacts = {
+        "model.npz": "the model: `csl parse`, `csl evaluate`, `csl sample`",
+        "unlabelled.txt": "inputs that the model labelled itself",
+        "metrics/fit.jsonl": "the fit, a line each 50 steps; with restarts, those of the start that was kept",
+        "metrics/refit.jsonl": "the second fit, with the inputs that the model labelled",
+    }
+
+    def reads(self, recipe: Recipe) -> Sequence[str]:
+        """Read grammar and examples."""
+        dev = ("data/dev.tsv",) if recipe.fit.unlabelled == DEV else ()
+        return ("grammar.txt", "data/train.tsv", *dev)
+
+    def may_read(self, recipe: Recipe) -> Sequence[str]:
+        """Keep the output CFG with the model, for parsing."""
+        return ("data/output.cfg",)
+
+    def options(self, work: Work) -> Any:
+        """Give the options; with auto, those that are given."""
+        options = work.recipe.fit
+        inputs = options.unlabelled
+        own = {} if has_torch() else {"optimizer": "em"}
+        return options_of(options) | own | {"unlabelled": hash_file(Path(inputs)) if inputs not in ("", DEV) else inputs}
+
+    def run(self, work: Work) -> Figures:
+        """Fit, and write the model."""
+        folder, options = work.folder, work.recipe.fit
+        grammar, train = folder.grammar(), folder.examples()
+        config = resolve(options, len(grammar), len(train))
+        labelled = Labelled(_unlabelled(folder, options), options.ratio)
+
+        def checkpoints(name: str, start: FitConfig) -> Checkpoint:
+            return folder.checkpoint(f"fit-{name}-{start.seed}", f"{work.key} {start}", name)
+
+        fitted = fit(
+            grammar, train, config, labelled=labelled, output_cfg=folder.output_cfg(), engine=work.engine,
+            checkpoints=checkpoints,
+        )  # fmt: skip
+        derived = 1 - len(fitted.left_out) / max(1, len(train))
+        if derived < FEW:
+            raise InputError(
+                f"the grammar derives only {derived:.1%} of the training examples; is it theirs? "
+                "See `csl grammar coverage`",
+                folder.path / "grammar.txt",
+            )
+        fitted.model.save(folder.path / "model.npz")
+        figures: Figures = {
+            "states": config.states, "steps": fitted.steps, "log_prob": fitted.log_prob, "config": config.model_dump(),
+            "left_out": len(fitted.left_out),
+        }  # fmt: skip
+        if config.restarts > 1:
+            figures |= {"kept": fitted.seed, "starts": fitted.starts}
+        if labelled.inputs:  # whether an input is covered does not depend on the parameters
+            figures["labelled"] = sum(map(bool, fitted.model.parse_all(labelled.inputs, work.engine)))
+        return figures
+
+    def summary(self, figures: Figures) -> str:
+        """Say how well the model fits."""
+        labelled = f", {figures['labelled']:,} inputs labelled" if "labelled" in figures else ""
+        left_out = f", {figures['left_out']:,} pairs left out" if figures["left_out"] else ""
+        return (
+            f"{figures['states']:,} states, {figures['steps']:,} steps, "
+            f"mean log p(x, y) {figures['log_prob']:.2f}{labelled}{left_out}"
+        )
+
+
+def has_torch() -> bool:
+    """Whether torch is installed."""
+    return importlib.util.find_spec("torch") is not None
+
+
+def resolve(options: FitOptions, rules: int, examples: int) -> FitConfig:
+    """Give the options of a fit; without torch, those of expectation-maximisation."""
+    config = only(FitConfig, options)
+    if options.preset == AUTO:
+        chosen, reason = configs.choose(rules, examples)
+        log.info(f"auto: {reason}")
+        config = changed(chosen, config.model_dump(exclude_unset=True))
+    if config.optimizer == "adam" and not has_torch():
+        log.warning("torch is not installed: fitting by expectation-maximisation instead of Adam")
+        config = changed(config, {"optimizer": "em"})
+    return config
+
+
+def fit(
+    grammar: Grammar,
+    examples: Sequence[Example],
+    config: FitConfig,
+    *,
+    labelled: Labelled | None = None,
+    output_cfg: OutputCfg | None = None,
+    engine: Engine = ONE_THREAD,
+    checkpoints: Checkpoints = lambda name, start: Checkpoint(),
+) -> Fitted:
+    """Fit a model, from each start; then again with the inputs that it labels. The same in memory and in a folder."""
+
+    def fit_all(name: str, pairs: Sequence[Example]) -> Fitted:
+        log.progress(f"{name}: building the forests of the training pairs …")
+        data = build(grammar, pairs, config.max_units, engine)
+        saved, fits = [], []
+        for start in config.starts():
+            saved.append(checkpoint := checkpoints(name, start))
+            if state := checkpoint.load():
+                log.info(f"{name}: resuming after step {int(state['number']):,}")
+                checkpoint.write_metrics()
+
+            def report(progress: Progress, checkpoint: Checkpoint = checkpoint) -> None:
+                checkpoint.log(json.dumps({"stage": name, **progress._asdict()}))
+                start = f"start {1 + progress.seed % config.restarts} of {config.restarts}, " * (config.restarts > 1)
+                log.progress(
+                    f"{name}: {start}step {progress.step:,} of {progress.steps:,}, "
+                    f"mean log p(x, y) {progress.train:.3f}"
+                )
+
+            fits.append(optimise(grammar, data, start, None, output_cfg, report, checkpoint))
+        best = likeliest(fits)
+        if config.restarts > 1:
+            values = ", ".join(f"{fitted.log_prob:.3f}" for fitted in fits)
+            log.info(f"{name}: mean log p(x, y) by start: {values}; kept seed {best.seed}, the likeliest")
+            saved[[fitted.seed for fitted in fits].index(best.seed)].write_metrics()
+        return best
+
+    fitted = fit_all("fit", examples)
+    if fitted.left_out:
+        shown = "; ".join(f"{e.source_text} → {e.target_text}" for e in fitted.left_out[:2])
+        log.warning(
+            f"{len(fitted.left_out):,} pairs left out: the grammar does not derive them, or in too many ways ({shown})"
+        )
+    if labelled and labelled.inputs:
+        both, number = with_labels(fitted.model, examples, labelled.inputs, labelled.ratio, engine)
+        log.info(f"{number:,} of {len(labelled.inputs):,} inputs labelled; the others are not covered")
+        fitted = fit_all("refit", both)
+    return fitted
+
+
+def _unlabelled(folder: RunFolder, options: FitOptions) -> list[tuple[str, ...]]:
+    """Read inputs without outputs, those of dev or of a file, which the run keeps a copy of."""
+    if options.unlabelled == DEV:
+        if not folder.has_examples("dev"):
+            raise InputError("fit.unlabelled = dev: the data has no dev set; name a file of inputs")
+        return [example.source for example in folder.examples("dev")]
+    inputs = [line for line in read_inputs(options.unlabelled) if line] if options.unlabelled else []
+    if inputs:
+        write_text(folder.path / "unlabelled.txt", "".join(f"{line}\n" for line in inputs))
+    return [tuple(line.split()) for line in inputs]

@@ -1,0 +1,208 @@
+"""Sampling: new pairs from grammar and model, or by GECA; streamed to files, in shards if asked for, with a data card."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from csl import __version__
+from csl.baselines.geca import Geca
+from csl.engine.engine import Engine
+from csl.errors import InputError
+from csl.examples import Example, read_examples, write_examples
+from csl.files import hash_file, is_stream, write_json
+from csl.log import Log
+from csl.runs.folder import Figures
+from csl.runs.recipe import Recipe, SampleOptions, only
+from csl.runs.stage import Stage, Work, hash_of
+from csl.sampling.config import SampleConfig
+from csl.sampling.sampler import Sampler
+
+log = Log("sample")
+EVERY = 1000  # pairs between two lines of progress
+
+
+class Sample(Stage):
+    """Draw synthetic pairs."""
+
+    name = "sample"
+    artefacts = {"samples.tsv": "synthetic pairs", "samples.card.json": "how they were drawn"}
+
+    def reads(self, recipe: Recipe) -> Sequence[str]:
+        """Read the examples, and grammar and model where pairs are drawn from them."""
+        if recipe.sampling.method == "geca":
+            return ("data/train.tsv",)
+        model = ("model.npz",) if needs_model(recipe.sampling) else ()
+        return ("data/train.tsv", "grammar.txt", *model)
+
+    def may_read(self, recipe: Recipe) -> Sequence[str]:
+        """Keep to the output CFG."""
+        return ("data/output.cfg",)
+
+    def options(self, work: Work) -> Any:
+        """Give all options of sampling."""
+        return in_json(work.recipe.sampling)
+
+    def run(self, work: Work) -> Figures:
+        """Draw pairs, and write them."""
+        options, train = work.recipe.sampling, work.folder.examples()
+        path, about = work.folder.path / "samples.tsv", {"licence": work.folder.licence()}
+        try:
+            source = pairs_of(work, options, train)
+        except InputError as error:  # no rule has nonterminals, or none leads to a valid output
+            log.warning(f"nothing to sample: {error}")
+            write_examples(path, [])
+            write_json(card_path(path), {"csl": __version__, "asked": options.number, "written": 0, **about})
+        else:
+            write_pairs(path, source, options.number, about=about)
+        made, known = list(read_examples(path)) if path.stat().st_size else [], set(train)
+        if len(made) < options.number:
+            log.warning(f"only {len(made):,} of {options.number:,} pairs: the grammar has no more of this kind")
+        new = sum(pair not in known for pair in made)
+        return {"pairs": len(made), "distinct": len(set(made)), "new": new, "how": source_how(options)}
+
+    def summary(self, figures: Figures) -> str:
+        """Say how many pairs there are, and how many are new."""
+        return (
+            f"{figures['pairs']:,} pairs ({figures['how']}), {figures['distinct']:,} distinct, "
+            f"{figures['new']:,} not in the training set"
+        )
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """A source of synthetic pairs, the columns beside them, and what a data card says of it."""
+
+    stream: Callable[[int], Iterable[Example]]
+    columns: tuple[str, ...]
+    about: Mapping[str, Any]
+    exhausted: Callable[[], bool]
+
+
+def needs_model(options: SampleConfig) -> bool:
+    """Whether pairs are drawn from the model, not only from the grammar."""
+    return options.strategy in ("model", "tempered")
+
+
+def pairs_of(work: Work, options: SampleOptions, train: Sequence[Example]) -> Pairs:
+    """Open what pairs are drawn from: grammar and model, or GECA."""
+    if options.method == "geca":
+        return swaps(Geca(train, options.geca, log.progress), options.provenance)
+    return drawn(sampler_of(work, options, train), options, work.engine)
+
+
+def sampler_of(work: Work, options: SampleOptions, train: Sequence[Example]) -> Sampler:
+    """Open the sampler of a run folder."""
+    folder = work.folder
+    model = folder.model() if needs_model(options) else None
+    grammar = model.grammar if model else folder.grammar()
+    return Sampler(grammar, only(SampleConfig, options), model=model, output_cfg=folder.output_cfg(), train=train)
+
+
+def drawn(sampler: Sampler, options: SampleOptions, engine: Engine) -> Pairs:
+    """Give pairs that a sampler draws.
+
+    With provenance each has two more columns: the numbers of the rules of its derivation (lines of the grammar) and,
+    for each of these, of the first training example that uses it (0: none).
+    """
+    parents = sampler.parents() if options.provenance else {}
+
+    def stream(number: int) -> Iterator[Example]:
+        for sample in sampler.stream(number, engine):
+            if not options.provenance:
+                yield sample.example
+                continue
+            meta = {
+                "derivation": " ".join(str(r + 1) for r in sample.rules),
+                "parents": " ".join(str(parents.get(r, 0)) for r in sample.rules),
+            }
+            yield Example(sample.example.source, sample.example.target, meta)
+
+    columns = ("derivation", "parents") if options.provenance else ()
+    return Pairs(stream, columns, {"sampling": in_json(sampler.config)}, lambda: sampler.exhausted)
+
+
+def swaps(geca: Geca, provenance: bool) -> Pairs:
+    """Give pairs that GECA makes.
+
+    With provenance each has three more columns: the line of the training example that it is made from, the spans that
+    were replaced, and those in their place, with a bar between two spans.
+    """
+
+    def stream(number: int) -> Iterator[Example]:
+        for swap in geca.stream(number):
+            if not provenance:
+                yield swap.example
+                continue
+            old, new = (" | ".join(geca.fragment(f)) for f in (swap.old, swap.new))
+            meta = {"parent": str(swap.parent), "old": old, "new": new}
+            yield Example(swap.example.source, swap.example.target, meta)
+
+    about = {"geca": geca.config.model_dump(), "fragments": geca.fragments, "swaps": geca.swaps}
+    return Pairs(stream, ("parent", "old", "new") if provenance else (), about, lambda: geca.exhausted)
+
+
+def write_pairs(
+    path: Path, source: Pairs, number: int, *, shards: int = 1, about: Mapping[str, object] | None = None
+) -> int:
+    """Write pairs, as many as asked for or as there are, with a data card beside them; return how many."""
+    stream, size = _counted(source.stream(number), number), -(-number // shards)
+    files = [path if shards == 1 else shard_name(path, k, shards) for k in range(shards)]
+    sizes = {file.name: write_examples(file, islice(stream, size), columns=source.columns) for file in files}
+    written = sum(sizes.values())
+    if not is_stream(path):
+        card = {
+            "csl": __version__, "asked": number, "written": written, "exhausted": source.exhausted(), "files": sizes,
+            **source.about, "config_hash": hash_of(dict(source.about)), "columns": ["input", "output", *source.columns],
+            "sha256": {file.name: hash_file(file) for file in files}, **(about or {}),
+        }  # fmt: skip
+        write_json(card_path(path), card)
+    return written
+
+
+def _counted(pairs: Iterable[Example], number: int) -> Iterator[Example]:
+    for count, pair in enumerate(pairs, 1):
+        if count % EVERY == 0:
+            log.progress(f"sampling: {count:,} of {number:,} pairs")
+        yield pair
+
+
+def in_json(config: SampleConfig) -> dict[str, object]:
+    """Give the options as JSON can have them: it has no infinity."""
+    return {key: str(value) if value == float("inf") else value for key, value in config.model_dump().items()}
+
+
+def shard_name(path: Path, k: int, shards: int) -> Path:
+    """Name shard k: samples.tsv → samples-00001-of-00004.tsv."""
+    stem = _stem(path)
+    return path.with_name(f"{stem}-{k + 1:05}-of-{shards:05}{path.name.removeprefix(stem)}")
+
+
+def card_path(path: Path) -> Path:
+    """Name the data card of a file: samples.tsv → samples.card.json."""
+    return path.with_name(f"{_stem(path)}.card.json")
+
+
+def _stem(path: Path) -> str:
+    """Take the endings from a file name: geo.1.tsv.gz → geo.1."""
+    return Path(path.name.removesuffix(".gz")).stem
+
+
+def source_how(options: SampleOptions) -> str:
+    """Say in a few words how pairs are made."""
+    if options.method == "geca":
+        return f"GECA, window {options.window}{' unique' * options.unique}, seed {options.seed}"
+    return describe(options)
+
+
+def describe(config: SampleConfig) -> str:
+    """Say in a few words how samples are drawn."""
+    extra = f", temperature {config.temperature:g}" if config.strategy == "tempered" else ""
+    if needs_model(config):  # the other strategies know no such thing
+        extra += ", each depth equally often" if config.depths == "even" else ""
+        extra += f", depth bias {config.depth_bias:g}" if config.depth_bias else ""
+    extra += f", one of {config.balance:g} draws kept" if config.balance > 1 else ""
+    kept = " unique" * config.unique + " new" * config.new
+    deepest = config.max_depth or "that of training"
+    return f"strategy {config.strategy}{extra}, depth {config.min_depth} to {deepest}{kept}, seed {config.seed}"
