@@ -7,7 +7,7 @@ import typer
 
 from csl.cli.console import new_console
 
-ThreadsOption = int
+
 
 
 def report(
@@ -20,7 +20,7 @@ def report(
         typer.Option("--unlabelled", "--unlabeled", help="Inputs, one a line, to choose from what to annotate next."),
     ] = None,
     out: Annotated[Path | None, typer.Option(help="The file to write; default: report.html in RUN.")] = None,
-    threads: ThreadsOption = 1,
+    threads: Annotated[int, typer.Option(min=1, max=1024, help="Threads.")] = 1,
 ) -> None:
     """Write a report of a run: one HTML file that needs no network and no server.
 

@@ -149,6 +149,6 @@ def find_runs(root: Path) -> Iterator[Path]:
             yield from find_runs(path)
 
 
-def _by_numbers(path: Path) -> Sequence[tuple[int, str]]:
+def _by_numbers(path: Path) -> list[tuple[int, str]]:
     """Order names as people do: seed-9 comes before seed-10."""
     return [(int(part), "") if part.isdecimal() else (0, part) for part in re.split(r"(\d+)", path.name)]

@@ -20,7 +20,6 @@ from csl.report.drawing import Point
 from csl.report.rules import Rules, describe_rules
 from csl.report.run_data import SYSTEMS, TRAINED, RunData
 from csl.report.synthetic import Synthetic, choose_samples, describe_samples
-from csl.runs.fitting import STAGES
 
 POINTS = 500  # of a curve
 
@@ -181,10 +180,9 @@ def score_systems(examples: Sequence[Example], systems: dict[str, list[str]], le
 
 def read_curves(data: RunData) -> tuple[dict[str, Curve], int]:
     """Read the figures that the stages wrote at each step, of long curves some points; and the number of partitions."""
-    metrics = data.metrics()
-    induction = [line for line in metrics if line.get("stage") == "induce"]
-    fits = evenly([line for line in metrics if line.get("stage") in STAGES], POINTS)
-    trained = {system: data.metrics(folder) for system, folder in TRAINED.items()}
+    induction = data.metrics("induce")
+    fits = evenly([*data.metrics("fit"), *data.metrics("refit")], POINTS)
+    trained = {system: data.metrics(stage) for system, stage in TRAINED.items()}
 
     def points(lines: Sequence[dict[str, Any]], key: str, stage: str | None = None) -> list[Point]:
         kept = (line for line in lines if line.get("stage") == stage and line.get(key) is not None)

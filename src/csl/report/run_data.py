@@ -6,7 +6,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from csl.arrays import load_arrays
 from csl.errors import InputError
 from csl.examples import Example, read_examples
 from csl.examples.formats import read_inputs
@@ -16,18 +15,17 @@ from csl.grammar.notation import read_rules
 from csl.induction.config import InductionConfig
 from csl.model.model import Model
 from csl.options import changed
-from csl.runs.fitting import REMEDY, STAGES, load_model, read_run, training_file
-from csl.runs.sampling import card_path
+from csl.runs.folder import RunFolder
 from csl.seq2seq.predictions import Predictions
 
 SYSTEMS = {  # those that may have predictions, as the summary names them
     "csl": "CSL", "t5": "sequence-to-sequence", "augmented": "with augmentation", "ensemble": "ensemble",
     "nqg": "NQG", "nqg_t5": "NQG-T5", "span_label": "NQG's model on this grammar",
 }  # fmt: skip
-TRAINED = {"t5": "plain", "augmented": "augmented"}  # systems with a training curve, and their folders
-NUMBERS: dict[str | None, tuple[str, ...]] = {  # of a line of metrics, by its stage; training has no stage
-    "induce": ("partition", "step", "rules", "objective"), "nqg-induce": ("step",),
-    **dict.fromkeys(STAGES, ("step", "train")), None: ("step", "loss"),
+TRAINED = {"t5": "plain", "augmented": "augmented"}  # systems with a training curve, and their stages
+NUMBERS = {  # of a line of metrics, by stage
+    "induce": ("partition", "step", "rules", "objective"), "fit": ("step", "train"), "refit": ("step", "train"),
+    "plain": ("step", "loss"), "augmented": ("step", "loss"),
 }  # fmt: skip
 Metrics = list[dict[str, Any]]
 
@@ -36,7 +34,7 @@ Metrics = list[dict[str, Any]]
 class RunData:
     """A run folder: its grammar, and the examples to look at. Without a file there are no examples."""
 
-    folder: Path
+    run: RunFolder
     grammar: Grammar
     test: tuple[Example, ...]
     unlabelled: tuple[tuple[str, ...], ...]
@@ -44,64 +42,52 @@ class RunData:
     @classmethod
     def read(cls, folder: Path, test: Path | None = None, unlabelled: Path | None = None) -> "RunData":
         """Read a run folder; `test` is data/test.tsv of the folder by default."""
-        grammar, _ = read_run(folder)
-        own = folder / "data" / "test.tsv"
-        test = test or (own if own.exists() else None)
+        run = RunFolder.open(folder)
         return cls(
-            folder,
-            grammar,
-            tuple(read_examples(test, columns=("category",))) if test else (),
+            run,
+            run.grammar(),
+            tuple(read_examples(test, columns=("category",)) if test else run.examples("test")),
             tuple(tuple(line.split()) for line in read_inputs(unlabelled)) if unlabelled else (),
         )
 
     @cached_property
     def train(self) -> tuple[Example, ...]:
-        """The training examples; none if they are not known, or not here any more."""
-        path = self.folder / "data" / "train.tsv"
-        if not path.exists():
-            try:
-                path = training_file(self.folder)
-            except InputError:
-                return ()
-        return tuple(read_examples(path))
+        """The training examples."""
+        return tuple(self.run.examples())
 
     @cached_property
     def seed_rules(self) -> frozenset[Rule]:
         """The rules that were given to induction."""
-        path = self.folder / "seeds.txt"
-        return frozenset(read_rules(path)) if path.exists() else frozenset()
+        path = self.run.file("seed_rules.txt")
+        return frozenset(read_rules(path)) if path else frozenset()
 
     @cached_property
     def model(self) -> Model | None:
         """The model, if the run has one."""
-        return load_model(self.folder) if (self.folder / "model.npz").exists() else None
+        return self.run.model() if self.run.file("model.npz") else None
 
     @cached_property
     def induction(self) -> InductionConfig:
         """The options of induction."""
-        return changed(InductionConfig(), self._config.get("induction", {}), self.folder / "config.json")
+        return changed(InductionConfig(), self._figures("induce").get("config", {}), self.folder / "run.json")
 
     @cached_property
     def samples(self) -> Sequence[Example]:
-        """The samples, with the columns that their card names, from one file or several shards."""
-        path = self.folder / "samples.tsv"
-        card = _read_object(card_path(path), files=dict, columns=list)
-        names = [*card.get("files", {})] or [path.name]
-        if outside := [name for name in names if Path(name).name != name]:
-            raise InputError(f"names the file {outside[0]!r}, which is not beside it", card_path(path))
+        """The samples, with the columns that their card names."""
+        path = self.run.file("samples.tsv")
+        card = _read_object(self.folder / "samples.card.json", columns=list)
         columns = [str(column) for column in card.get("columns", [])[2:]]
-        found = [file for name in names if (file := path.with_name(name)).exists() and file.stat().st_size]
-        return [example for file in found for example in read_examples(file, columns=columns)]
+        return list(read_examples(path, columns=columns)) if path and path.stat().st_size else []
 
-    def metrics(self, part: str = "") -> Metrics:
-        """Read metrics.jsonl of the folder, or of a folder in it."""
-        path = self.folder / part / "metrics.jsonl"
+    def metrics(self, stage: str) -> Metrics:
+        """Read the metrics of a stage."""
+        path = self.folder / "metrics" / f"{stage}.jsonl"
         if not path.exists():
             return []
         try:
             lines = [parse_json(line) for _, line in read_lines(path)]
             for line in lines:
-                numbers = [*(line[key] for key in NUMBERS[line.get("stage")]), line.get("dev") or 0]
+                numbers = [*(line[key] for key in NUMBERS[stage]), line.get("dev") or 0]
                 if not all(isinstance(number, int | float) for number in numbers):
                     raise TypeError
             return lines
@@ -124,27 +110,30 @@ class RunData:
                 other.append(name)
         return found, other
 
-    @cached_property
-    def _config(self) -> dict[str, Any]:
-        return _read_object(self.folder / "config.json", induction=dict, train=str)
+    @property
+    def folder(self) -> Path:
+        """The path of the run folder."""
+        return self.run.path
 
-    @cached_property
-    def _run(self) -> dict[str, Any]:
-        return _read_object(self.folder / "run.json", title=str, settings=dict, versions=dict)
+    def _figures(self, stage: str) -> dict[str, Any]:
+        done = self.run.record.stages.get(stage)
+        return done.figures if done else {}
 
     @property
     def title(self) -> str:
         """The title of the recipe with settings and seed, or the name of the folder."""
-        if "title" not in self._run:
+        record = self.run.record
+        if not record.title:
             return self.folder.resolve().name
-        changes = [f"{key} = {value}" for key, value in self._run.get("settings", {}).items()]
-        return ", ".join([self._run["title"], *changes, f"seed {self._run.get('seed', 0)}"])
+        changes = [f"{key} = {value}" for key, value in record.settings.items()]
+        return ", ".join([record.title, *changes, f"seed {record.seed}"])
 
     @property
     def versions(self) -> dict[str, str]:
         """The versions that the run was made with, as far as they are known."""
-        found = {"csl": self._run.get("csl", self._config.get("csl")), **self._run.get("versions", {})}
-        return {name: str(version) for name, version in found.items() if version}
+        found = _read_object(self.folder / "run.json", versions=dict)
+        known = {"csl": found.get("csl"), **found.get("versions", {})}
+        return {name: str(version) for name, version in known.items() if version}
 
     @property
     def recipe(self) -> str:
@@ -155,17 +144,14 @@ class RunData:
     @property
     def options(self) -> dict[str, Any]:
         """The options of all stages, and what they were applied to, without paths."""
-        found: dict[str, Any] = {key: self._run[key] for key in ("recipe", "seed", "settings") if key in self._run}
+        record = self.run.record
+        found: dict[str, Any] = {"recipe": record.recipe, "seed": record.seed, "settings": record.settings}
         card = _read_object(self.folder / "data" / "card.json")
-        if "train" in self._config:
-            found["data"] = {"train": Path(self._config["train"]).name, "examples": self._config.get("examples")}
-        found["data"] = found.get("data", {}) | {key: card[key] for key in card if key != "csl_version"}
-        found["induction"] = self._config.get("induction")
-        if self.model:
-            found["fit"] = load_arrays(self.folder / "model.npz", REMEDY)[1]["fit"]
+        found["data"] = {key: card[key] for key in card if key != "csl_version"}
+        found["induction"] = self._figures("induce").get("config")
+        found["fit"] = self._figures("fit").get("config")
         found["sampling"] = _read_object(self.folder / "samples.card.json").get("sampling")
-        for part in TRAINED.values():
-            found[f"train, {part}"] = _read_object(self.folder / part / "train.json").get("train")
+        found |= {f"train, {name}": record.stages[name].options for name in TRAINED.values() if name in record.stages}
         return {key: value for key, value in found.items() if value not in (None, {})}
 
 

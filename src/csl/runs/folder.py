@@ -208,9 +208,7 @@ class RunFolder:
         """Give the checkpoint of a stage, and the file of its metrics."""
         return Checkpoint(self.path / CHECKPOINTS / f"{name}.npz", key, self.path / "metrics" / f"{metrics}.jsonl")
 
-    def start(
-        self, stage: str, artefacts: Iterable[str], *, resume: bool = True, inputs: Collection[str] = ()
-    ) -> None:
+    def start(self, stage: str, artefacts: Iterable[str], *, resume: bool = True, inputs: Collection[str] = ()) -> None:
         """Make room for a stage: remove what it made before, as the record has it; refuse any other file in its place.
 
         What a stopped stage left stays for it to resume, unless `resume` is off. `inputs` are artefacts that it reads.

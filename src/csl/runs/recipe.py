@@ -218,9 +218,10 @@ def _located(name: str, value: object, folder: Path) -> object:
 
 
 Values = dict[str, object]
+Start = Callable[[str, Values], tuple[BaseModel, Values]]
 
 
-def _later(kind: type[BaseModel], find: Callable[[str], BaseModel]) -> Callable[[str, Values], tuple[BaseModel, Values]]:
+def _later(kind: type[BaseModel], find: Callable[[str], BaseModel]) -> Start:
     """Start from a preset; with auto, options stay open until the examples are known."""
 
     def start(name: str, values: Values) -> tuple[BaseModel, Values]:
@@ -235,7 +236,7 @@ def _sampling(name: str, values: Values) -> tuple[BaseModel, Values]:
     return SampleOptions(**sampling.start(name, values).model_dump(exclude_unset=True)), values
 
 
-PRESETS: dict[str, Callable[[str, Values], tuple[BaseModel, Values]]] = {
+PRESETS: dict[str, Start] = {
     "induction": _later(InductionOptions, induction.preset),
     "fit": _later(FitOptions, fitting.preset),
     "sampling": _sampling,

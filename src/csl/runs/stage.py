@@ -41,7 +41,7 @@ class Work:
 
 
 class Stage(ABC):
-    """A step of a run: what it is called, what it reads, its options, its artefacts, how it runs, how it is summed up."""
+    """A step of a run: its name, what it reads, its options and artefacts, how it runs, how it is summed up."""
 
     name: str
     artefacts: Mapping[str, str]  # file, or folder with a slash at the end → what it is

@@ -1,4 +1,4 @@
-"""The check of `csl augment`: how well does a grammar learnt from nine tenths of the examples parse the rest?"""
+"""The check of `csl augment`: how well a grammar learnt from nine tenths of the examples parses the rest."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -64,9 +64,9 @@ class Fit(Stage):
     def options(self, work: Work) -> Any:
         """Give the options; with auto, those that are given."""
         options = work.recipe.fit
-        inputs = options.unlabelled
-        own = {} if has_torch() else {"optimizer": "em"}
-        return options_of(options) | own | {"unlabelled": hash_file(Path(inputs)) if inputs not in ("", DEV) else inputs}
+        named = options.unlabelled
+        inputs = named if named in ("", DEV) else hash_file(Path(named))
+        return options_of(options) | ({} if has_torch() else {"optimizer": "em"}) | {"unlabelled": inputs}
 
     def run(self, work: Work) -> Figures:
         """Fit, and write the model."""

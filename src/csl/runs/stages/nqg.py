@@ -130,8 +130,7 @@ class NqgFit(Stage):
         def report(progress: "NqgProgress") -> None:
             checkpoint.log(json.dumps(progress._asdict()))
             log.progress(
-                f"{self.name}: step {progress.step:,} of {progress.steps:,}, "
-                f"mean log p(y | x) {progress.log_prob:.3f}"
+                f"{self.name}: step {progress.step:,} of {progress.steps:,}, mean log p(y | x) {progress.log_prob:.3f}"
             )
 
         log.progress(f"{self.name}: loading the encoder, building forests …")

@@ -1,4 +1,4 @@
-"""Sampling: new pairs from grammar and model, or by GECA; streamed to files, in shards if asked for, with a data card."""
+"""Sampling: new pairs from grammar and model, or by GECA; streamed to files, with a data card beside them."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
