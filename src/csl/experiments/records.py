@@ -9,7 +9,8 @@ from pydantic import BaseModel, NonNegativeInt, ValidationError
 from csl.errors import InputError
 from csl.files import read_json
 from csl.runs.recipe import Recipe, read_recipe
-from csl.runs.runs import RUN, find_runs
+from csl.experiments.experiment import find_runs
+from csl.runs.folder import RECORD as RUN
 
 Figures = TypeVar("Figures")
 
