@@ -89,10 +89,11 @@ def do_runs(recipe: "Recipe", points: Sequence[Mapping[str, object]], seeds: Seq
     """Do a run for each point, which is a set of settings, and seed; at the end show the figures of several."""
     from csl.cli.train import need_torch
     from csl.errors import InputError, nearest
+    from csl.experiments.records import read_runs
     from csl.experiments.sweep import table
+    from csl.report.page import need_jinja
     from csl.runs.pipeline import Pipeline, wanted_stages
     from csl.runs.recipe import DEV, FILES
-    from csl.runs.runs import read_record
     from csl.runs.stages import STAGES
 
     if doing.until not in STAGES:
@@ -103,6 +104,8 @@ def do_runs(recipe: "Recipe", points: Sequence[Mapping[str, object]], seeds: Seq
         "plain" in wanted or ("predecessor" in wanted and any(changed.nqg.encoder for changed in recipes))
     ):
         need_torch()
+    if not doing.dry_run and "report" in wanted:
+        need_jinja()
     stopped = "stopped; the same command goes on with what is done"
     workers = engine_of(doing.threads, doing.engine, doing.address)
     with LiveLine(console, "working …", stopped) as live, workers as engine:
@@ -125,7 +128,7 @@ def do_runs(recipe: "Recipe", points: Sequence[Mapping[str, object]], seeds: Seq
                     console.print(f"run folder: {folders[-1]}")
             rows[name or recipe.name] = folders
     if not doing.dry_run and len(points) * len(seeds) > 1:
-        names, *cells = table({name: [read_record(folder) for folder in folders] for name, folders in rows.items()})
+        names, *cells = table({name: read_runs(folders) for name, folders in rows.items()})
         shown = Table(*names, box=None)
         for column in shown.columns[1:]:
             column.justify = "right"
