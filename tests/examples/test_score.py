@@ -7,7 +7,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from csl.examples import Example
-from csl.examples.score import Score, groups, percent, same_output, score
+from csl.examples.score import Breakdown, Score, breakdown, groups, percent, same_output, score
 
 SIGNS = "(){}[]<>~\\^|.,;:!?=+-*/'\"$&%#@→"
 words = st.text("abcXYZ_019éß½", min_size=1, max_size=4)
@@ -150,3 +150,28 @@ def test_a_column_with_one_value_or_with_very_many_is_no_category() -> None:
 def test_only_all_are_a_hundred_percent() -> None:
     assert [percent(part, 10_000) for part in (0, 5_636, 9_999, 10_000)] == ["0.0%", "56.4%", "99.9%", "100.0%"]
     assert percent(0, 0) == "–"
+
+
+BROKEN_DOWN = [
+    Example.of("1", "f ( a )", category="x"),
+    Example.of("2", "B", category="x"),
+    Example.of("3", "C", category="x"),
+    Example.of("4", "D", category="y"),
+    Example.of("5", "E", category="y"),
+]
+CSL = ["f(a)", "wrong", "", "", ""]
+T5 = ["no", "B", "C", "D", "no"]
+
+
+def test_the_breakdown_counts_inputs_that_csl_covers_and_the_others() -> None:
+    total, by_category = breakdown(BROKEN_DOWN, CSL, {"t5": T5, "csl": CSL})
+    assert total == Breakdown({"examples": 2, "t5": 1, "csl": 1}, {"examples": 3, "t5": 2, "csl": 0})
+    assert total.all == {"examples": 5, "t5": 3, "csl": 1}
+    assert by_category == {
+        "x": Breakdown({"examples": 2, "t5": 1, "csl": 1}, {"examples": 1, "t5": 1, "csl": 0}),
+        "y": Breakdown({"examples": 0, "t5": 0, "csl": 0}, {"examples": 2, "t5": 1, "csl": 0}),
+    }
+    plain = [Example(example.source, example.target) for example in BROKEN_DOWN]
+    assert breakdown(plain, CSL, {"t5": T5, "csl": CSL}) == (total, {})
+    with pytest.raises(ValueError, match="zip"):
+        breakdown(BROKEN_DOWN, CSL, {"t5": T5[:-1]})

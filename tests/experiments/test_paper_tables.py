@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from csl.errors import InputError
-from csl.experiments.paper_tables import TABLES
+from csl.experiments.paper_tables import TABLES, make_table
 from csl.experiments.records import read_runs
 from csl.experiments.table import OURS, PAPER, Table
 
@@ -48,14 +48,15 @@ def run(tmp_path: Path) -> Writer:
 SYSTEMS = ("csl", "t5", "augmented", "ensemble", "nqg", "nqg_t5", "span_label")
 
 
-def made(kind: str, tmp_path: Path) -> Table:
-    return TABLES[kind](read_runs([tmp_path / "runs"]))
+def made(kind: str, tmp_path: Path, *, everything: bool = True) -> Table:
+    return make_table(kind, read_runs([tmp_path / "runs"]), everything=everything)
 
 
 def shown(table: Table, source: str, *labels: str) -> dict[str, str]:
-    [row] = [row for row in table.rows if row.source == source and row.labels == labels]
     names = [f"{group} {name}".strip() for group, name in table.columns]
-    return {name: table.text(cell) for name, cell in zip(names, row.cells, strict=True) if cell}
+    rows = [row.cells for row in table.rows if row.source == source and row.labels == labels]
+    assert len(rows) <= 1
+    return {name: table.text(cell) for cells in rows for name, cell in zip(names, cells, strict=True) if cell}
 
 
 def test_main_has_the_paper_the_cited_systems_and_ours(run: Writer, tmp_path: Path) -> None:
@@ -71,6 +72,30 @@ def test_main_has_the_paper_the_cited_systems_and_ours(run: Writer, tmp_path: Pa
     assert shown(table, PAPER, "BERT + SpanLabel")["COGS Gen."] == "99.2"
     assert len(table.columns) == 15
     assert not any("splits" in note or "left out" in note for note in table.notes)
+
+
+def labels(table: Table, source: str) -> list[str]:
+    return [row.labels[0] for row in table.rows if row.source == source]
+
+
+def test_only_columns_with_a_run_are_shown_with_all_systems_of_the_paper(run: Writer, tmp_path: Path) -> None:
+    run("scan/jump", csl=100)
+    table = made("main", tmp_path, everything=False)
+    assert table.columns == (("SCAN", "Jump"),)
+    assert labels(table, OURS) == ["CSL"]
+    assert labels(table, PAPER) == ["NQG-T5", "T5", "T5+GECA", "T5+CSL-Aug.", "CSL", "T5+CSL ensemble"]
+    assert shown(table, PAPER, "T5") == {"SCAN Jump": "99.5"}
+
+
+def test_in_tables_by_split_only_rows_with_a_run_are_shown(run: Writer, tmp_path: Path) -> None:
+    run("geoquery/length", csl=score(45, answered=60))
+    run("mine", csl=50)
+    table = made("breakdown", tmp_path, everything=False)
+    assert labels(table, OURS) == ["GeoQuery Len.", "other runs Mine"]
+    assert shown(table, PAPER, "GeoQuery Len.") == {
+        "covered %": "29.0", "covered CSL": "91.6", "others CSL": "0.0", "all CSL": "26.6"
+    }  # fmt: skip
+    assert labels(table, PAPER) == ["GeoQuery Len."]
 
 
 def test_runs_with_pairs_of_geca_are_a_row_of_their_own(run: Writer, tmp_path: Path) -> None:
@@ -101,7 +126,7 @@ def test_runs_with_nqg_have_its_rows(run: Writer, tmp_path: Path) -> None:
     assert shown(table, OURS, "T5+GECA") == {"SCAN Jump": "91.0"}
     assert not any("left out" in note for note in table.notes)
     run("scan/jump", nqg=60, nqg_t5=90, settings={"nqg.encoder": "bert"})
-    with pytest.raises(InputError, match="name one"):
+    with pytest.raises(InputError, match="scan/jump, seed 0"):
         made("main", tmp_path)
 
 
@@ -174,7 +199,7 @@ def test_two_runs_for_one_figure_must_agree(run: Writer, tmp_path: Path) -> None
     run("scan/mcd1", csl=1, augmented=60, settings=semi | {"fit.ratio": 1.0})
     assert shown(made("semi", tmp_path), OURS, "1,000 + unlabelled") == {"SCAN MCD": "60.0"}
     run("scan/mcd1", csl=1, augmented=61, settings=semi | {"fit.ratio": 2.0})
-    with pytest.raises(InputError, match=r"fit.ratio=2.0/seed-0: scan/mcd1, seed 0, is also in .*; name one"):
+    with pytest.raises(InputError, match=r"fit.ratio=2.0/seed-0: scan/mcd1, seed 0"):
         made("semi", tmp_path)
 
 
@@ -194,7 +219,8 @@ def test_breakdown(run: Writer, tmp_path: Path) -> None:
     assert shown(table, PAPER, "GeoQuery Len.")["others Aug."] == "61.3"
     assert shown(table, OURS, "SCAN Jump") == {"covered %": "100.0", "covered CSL": "100.0", "all CSL": "100.0"}
     assert shown(table, OURS, "COGS Gen.")["covered CSL"] == "50.0"
-    assert len(table.rows) == 30
+    assert {*labels(table, OURS)} == {"GeoQuery Len.", "SCAN Jump", "COGS Gen."}
+    assert len(labels(table, PAPER)) == 15
 
 
 def test_breakdown_by_category(run: Writer, tmp_path: Path) -> None:
@@ -234,7 +260,8 @@ def test_temperature(run: Writer, tmp_path: Path) -> None:
     run("geoquery/length", csl=1, augmented=50, settings={"sampling.strategy": "uniform"})
     run("scan/jump", csl=1)
     table = made("temperature", tmp_path)
-    assert [row.labels[0] for row in table.rows if row.source == OURS] == ["1", "2", "10", "inf", "uniform"]
+    assert labels(table, OURS) == ["1", "2", "inf", "uniform"]
+    assert labels(table, PAPER) == ["1", "10", "inf"]
     assert [shown(table, OURS, name) for name in ("1", "2", "inf", "uniform")] == [
         {"GeoQuery Len.": figure} for figure in ("60.0", "70.0", "70.0", "50.0")
     ]
@@ -248,9 +275,7 @@ def test_semi(run: Writer, tmp_path: Path) -> None:
     assert shown(table, OURS, "1,000") == {"SCAN MCD": "60.0"}
     assert shown(table, OURS, "1,000 + unlabelled") == {"SCAN MCD": "80.0"}
     assert shown(table, PAPER, "1,000 + unlabelled")["SCAN MCD"] == "88.9"
-    assert [row.labels[0] for row in table.rows if row.source == OURS] == [
-        "1,000", "1,000 + unlabelled", "100,000", "100,000 + unlabelled"
-    ]  # fmt: skip
+    assert labels(table, PAPER) == ["1,000", "1,000 + unlabelled", "100,000", "100,000 + unlabelled"]
 
 
 def test_variance(run: Writer, tmp_path: Path) -> None:
@@ -267,9 +292,10 @@ def test_variance(run: Writer, tmp_path: Path) -> None:
 def test_every_table_stands_without_figures_of_ours(kind: str, run: Writer, tmp_path: Path) -> None:
     run("cogs/gen", unfinished=True)
     table = made(kind, tmp_path)
-    assert all(cell is None for row in table.rows if row.source == OURS for cell in row.cells)
+    assert labels(table, OURS) == []
     assert sum(cell is not None for row in table.rows for cell in row.cells) > 7
     assert "None of the runs has a figure for this table." in table.notes
+    assert made(kind, tmp_path, everything=False).rows == ()
 
 
 # reading runs
@@ -284,26 +310,24 @@ def test_runs_are_found_at_any_depth_once_and_not_in_caches(run: Writer, tmp_pat
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("{", "run.json: not as `csl run` writes it: Expecting"),
-        ("[1]", "run.json: not as `csl run` writes it: "),
-        ('{"recipe": "a"}', "run.json: not as `csl run` writes it: title: field required"),
+        ("{", "run.json: "),
+        ("[1]", "run.json: "),
+        ('{"recipe": "a"}', "run.json: .*title"),
         ('{"recipe": "a", "title": "A", "seed": 0, "stages": {"evaluate": {"figures": {"systems": {"csl": 3}}}}}',
-         "stages.evaluate.figures.systems.csl: input should be"),
-        (b"\xff", "run.json:1: not valid UTF-8"),
+         r"run.json: .*stages\.evaluate\.figures\.systems\.csl"),
+        (b"\xff", "run.json:1: .*UTF-8"),
     ],
 )  # fmt: skip
 def test_a_damaged_or_foreign_record_is_refused_in_a_line(text: str | bytes, reason: str, tmp_path: Path) -> None:
     (tmp_path / "run.json").write_bytes(text if isinstance(text, bytes) else text.encode())
-    with pytest.raises(InputError) as error:
+    with pytest.raises(InputError, match=reason):
         read_runs([tmp_path])
-    assert reason in str(error.value)
-    assert "\n" not in str(error.value)
 
 
 def test_a_folder_without_runs_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"holds no run\.json, at any depth; name a folder that `csl run` made"):
+    with pytest.raises(InputError, match=r"no run\.json"):
         read_runs([tmp_path])
-    with pytest.raises(InputError, match="absent: no such folder"):
+    with pytest.raises(InputError, match="absent: "):
         read_runs([tmp_path / "absent"])
 
 
@@ -312,5 +336,5 @@ def test_a_damaged_recipe_is_refused_where_it_is_needed(run: Writer, tmp_path: P
     (folder / "recipe.toml").write_text("sampling = 1\n", "utf-8")
     assert shown(made("variance", tmp_path), OURS, "scan/jump") == {"T5+CSL-Aug.": "90.0", "CSL": "100.0"}
     for kind in ("main", "temperature"):  # they tell what the synthetic pairs are
-        with pytest.raises(InputError, match=r"recipe\.toml: `sampling` is not a table"):
+        with pytest.raises(InputError, match=r"recipe\.toml: .*sampling"):
             made(kind, tmp_path)

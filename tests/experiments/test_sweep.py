@@ -1,23 +1,23 @@
 """Sweeps: their points, and the table of their figures."""
 
 from math import inf
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from csl.errors import InputError
+from csl.experiments.records import Run
 from csl.experiments.sweep import points, table
 from csl.runs.recipe import read_recipe
-from csl.runs.runs import RunRecord
 
 RECIPE = read_recipe("geoquery/tmcd_1")
 
 
-def record(right: int, **figures: Any) -> RunRecord:
+def record(right: int, **figures: Any) -> Run:
     score = {"examples": 200, "answered": 180, "right": right}
     stages = {"evaluate": {"systems": {"csl": score}, "parts": {"dev": {"log_p_xy": None}}}, **figures}
-    return RunRecord(Path(), {"stages": {name: {"figures": found} for name, found in stages.items()}}, 20)
+    about = {"folder": "", "recipe": "geoquery/tmcd_1", "title": "", "seed": 0}
+    return Run.model_validate(about | {"stages": {name: {"figures": found} for name, found in stages.items()}})
 
 
 def test_known_sweeps_have_the_values_of_the_paper() -> None:

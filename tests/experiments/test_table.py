@@ -84,7 +84,7 @@ def test_a_narrow_terminal_gets_groups_of_columns_below_each_other() -> None:
     assert narrow.count("System") == 2
     own = narrow[narrow.rindex("System") :]
     assert "ours" in own
-    assert "paper" not in own, "a row of the paper without figures has no place in a block"
+    assert "paper" not in own, "a row without figures has no place in a block"
     assert "LeAR" not in wide + narrow
     assert max(map(len, narrow.splitlines())) <= 50
 
@@ -105,5 +105,5 @@ def test_the_name_of_a_file_decides_its_form(name: str, tmp_path: Path) -> None:
 
 
 def test_another_ending_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"t\.html: cannot tell the form; name a file that ends in \.md"):
+    with pytest.raises(InputError, match=r"t\.html: .*\.md"):
         write(TABLE, tmp_path / "t.html")

@@ -136,8 +136,9 @@ def read_figures(folder: Path) -> Any:
     shares = [record.share(system, what) for system in ("csl", "t5") for what in ("answered", "right")]
     [f"{share:.1%}" for share in shares if share is not None]
     f"{record.rules or 0:,}", " ".join(record.stages), str(record.about.get("title", ""))
-    sweep_table({"": [record]})
-    return [make(read_runs([folder])) for make in PAPER_TABLES.values()]
+    runs = read_runs([folder])
+    sweep_table({"": runs})
+    return [make(runs) for make in PAPER_TABLES.values()]
 
 
 def read_report(folder: Path) -> str:

@@ -126,9 +126,9 @@ def test_search_and_choice(page: Page) -> None:
     assert page.one("[data-tools=rule-list] output").text == "1 of 5 rules"
     page.js("location.hash = '#rule-4'")
     assert "4" in page.lines()  # a jump shows a rule that the search has hidden
-    Select(page.one("[data-tools=tree-list] [data-key=right]")).select_by_visible_text("wrong")
+    Select(page.one("[data-tools=tree-list] [data-key=outcome]")).select_by_visible_text("wrong")
     shown = [item for item in page.all("#tree-list > li") if item.is_displayed()]
-    assert [item.get_attribute("data-right") for item in shown] == ["wrong"]
+    assert [item.get_attribute("data-outcome") for item in shown] == ["wrong"]
 
 
 def test_tables_are_sorted_from_the_keyboard(page: Page) -> None:
@@ -155,7 +155,7 @@ def test_the_keyboard_reaches_the_report_and_its_rules(page: Page) -> None:
 
 def test_a_node_shows_what_it_derives(page: Page) -> None:
     page.open()
-    item = page.one("#tree-list [data-right=wrong]")
+    item = page.one("#tree-list [data-outcome=wrong]")
     item.find_element(By.TAG_NAME, "summary").click()
     marked = "return [...arguments[0].querySelectorAll('.yield .on')].map((each) => each.textContent).join(' ')"
     node = item.find_element(By.CSS_SELECTOR, ".tree li[data-n='1'] > .node")

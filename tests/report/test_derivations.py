@@ -107,7 +107,7 @@ def test_wrong_readings_come_first_with_the_right_derivation() -> None:
     examples = [Example.of("a b", "A B"), Example.of("a b", "B A ;"), Example.of("a b", "C"), Example.of("x", "X")]
     readings = BY.read([example.source for example in examples])
     rows = reading_trees(examples, readings, [True, False, False, False], BY)
-    assert [(row.output, row.right, row.right_rules) for row in rows] == [
+    assert [(row.output, row.right, row.expected_rules) for row in rows] == [
         ("B A ;", False, [4, 1, 2]), ("C", False, None), ("A B", True, None)
     ]  # fmt: skip
     assert (rows[0].predicted, rows[0].rules) == ("A B", [3, 1, 2])

@@ -1,12 +1,11 @@
-"""Files of predictions are put together and broken down as by hand, and do not go with other inputs."""
+"""Files of predictions, their ensemble, and the check that they belong to the same inputs."""
 
 from pathlib import Path
 
 import pytest
 
 from csl.errors import InputError
-from csl.examples import Example
-from csl.seq2seq.predictions import Breakdown, Predictions, breakdown, ensemble
+from csl.seq2seq.predictions import Predictions, ensemble
 
 
 def write(path: Path, text: str) -> Path:
@@ -63,56 +62,3 @@ def test_csl_comes_first_and_the_other_model_where_it_abstains() -> None:
 def test_both_must_have_as_many() -> None:
     with pytest.raises(ValueError, match="zip"):
         ensemble(["A"], ["1", "2"])
-
-
-# breakdown
-
-
-EXAMPLES = [
-    Example.of("1", "f ( a )", category="x"),
-    Example.of("2", "B", category="x"),
-    Example.of("3", "C", category="x"),
-    Example.of("4", "D", category="y"),
-    Example.of("5", "E", category="y"),
-]
-CSL = ["f(a)", "wrong", "", "", ""]
-T5 = ["no", "B", "C", "D", "no"]
-SYSTEMS = {"T5": T5, "CSL": CSL, "Ens.": ensemble(CSL, T5)}
-
-
-def test_a_breakdown_by_hand() -> None:
-    x, y, total = breakdown(EXAMPLES, CSL, SYSTEMS)
-    assert x == Breakdown(
-        name="x",
-        examples=3,
-        covered=2,
-        inside={"T5": 0.5, "CSL": 0.5, "Ens.": 0.5},
-        outside={"T5": 1.0, "CSL": 0.0, "Ens.": 1.0},
-        all={"T5": pytest.approx(2 / 3), "CSL": pytest.approx(1 / 3), "Ens.": pytest.approx(2 / 3)},
-    )
-    assert y == Breakdown(
-        name="y",
-        examples=2,
-        covered=0,
-        inside={"T5": 0.0, "CSL": 0.0, "Ens.": 0.0},
-        outside={"T5": 0.5, "CSL": 0.0, "Ens.": 0.5},
-        all={"T5": 0.5, "CSL": 0.0, "Ens.": 0.5},
-    )
-    assert total == Breakdown(
-        name="all",
-        examples=5,
-        covered=2,
-        inside={"T5": 0.5, "CSL": 0.5, "Ens.": 0.5},
-        outside={"T5": pytest.approx(2 / 3), "CSL": 0.0, "Ens.": pytest.approx(2 / 3)},
-        all={"T5": 0.6, "CSL": 0.2, "Ens.": 0.6},
-    )
-
-
-def test_without_categories_there_is_one_row() -> None:
-    plain = [Example(e.source, e.target) for e in EXAMPLES]
-    assert breakdown(plain, CSL, SYSTEMS) == [breakdown(EXAMPLES, CSL, SYSTEMS)[-1]]
-
-
-def test_each_example_has_an_output_of_each_system() -> None:
-    with pytest.raises(ValueError, match="zip"):
-        breakdown(EXAMPLES, CSL, {"T5": T5[:-1]})

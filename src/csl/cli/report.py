@@ -13,20 +13,20 @@ from csl.cli.console import new_console
 def report(
     run: Annotated[Path, typer.Argument(help="A run folder: of csl run, augment or induce.")],
     test: Annotated[
-        Path | None, typer.Option(help="Examples to test on, a category in column 3; default: data/test.tsv of RUN.")
+        Path | None, typer.Option(help="Test examples, with a category in column 3; default: data/test.tsv of RUN.")
     ] = None,
     unlabelled: Annotated[
         Path | None,
-        typer.Option("--unlabelled", "--unlabeled", help="Inputs, one a line, to choose from what to annotate next."),
+        typer.Option("--unlabelled", "--unlabeled", help="Inputs, one per line: which ones to annotate next."),
     ] = None,
     out: Annotated[Path | None, typer.Option(help="The file to write; default: report.html in RUN.")] = None,
     threads: Annotated[int, typer.Option(min=1, max=1024, help="Threads.")] = 1,
 ) -> None:
     """Write a report of a run: one HTML file that needs no network and no server.
 
-    It shows what the run has: the search, the rules and what each saves, derivations, what is not covered and why,
-    training curves, accuracy, synthetic pairs beside their nearest training pairs, and which combinations of rules
-    the training data never shows.
+    It shows the search, the rules and what each saves, derivations, inputs that are not covered and why, training
+    curves, accuracy, synthetic pairs with their nearest training pairs, and combinations of rules that the training
+    data never shows, as far as the run has them. Needs jinja2: pip install '.[report]'.
     """
     from csl.engine.threads import Threads
     from csl.files import refuse_input_as_output

@@ -8,16 +8,7 @@ import typer
 
 from csl.cli.console import new_console
 
-
-class Kind(StrEnum):
-    """The tables there are."""
-
-    main = "main"
-    breakdown = "breakdown"
-    states = "states"
-    temperature = "temperature"
-    semi = "semi"
-    variance = "variance"
+Kind = StrEnum("Kind", ["main", "breakdown", "states", "temperature", "semi", "variance"])
 
 
 def table(
@@ -28,6 +19,9 @@ def table(
     out: Annotated[
         list[Path] | None, typer.Option(help="Write the table here too: .md, .csv or .tex; may be repeated.")
     ] = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Show all columns and rows of the paper, not only those that have a run.")
+    ] = False,
 ) -> None:
     """Show the figures of runs beside the paper's.
 
@@ -35,11 +29,11 @@ def table(
     by number of context states. temperature, semi: accuracy by sampling temperature; by number of synthetic pairs, with
     and without unlabelled inputs. variance: deviation over seeds.
     """
-    from csl.experiments.paper_tables import TABLES
+    from csl.experiments.paper_tables import make_table
     from csl.experiments.records import read_runs
     from csl.experiments.table import show, write
 
-    made = TABLES[kind](read_runs(runs))
+    made = make_table(kind, read_runs(runs), everything=everything)
     for path in out or ():
         write(made, path)
     show(made, new_console())

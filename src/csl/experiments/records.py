@@ -1,22 +1,19 @@
-"""What runs say of themselves, as far as tables need it: the `run.json` of their folders, checked."""
+"""What tables read of runs: the `run.json` of their folders, checked."""
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Generic, TypeVar
 
-from pydantic import BaseModel, NonNegativeInt, ValidationError
+from pydantic import AliasPath, BaseModel, Field, NonNegativeInt, ValidationError
 
 from csl.errors import InputError
 from csl.files import read_json
 from csl.runs.recipe import Recipe, read_recipe
 from csl.experiments.experiment import find_runs
-from csl.runs.folder import RECORD as RUN
-
-Figures = TypeVar("Figures")
+from csl.runs.folder import RECORD as RECORD
 
 
 class Counts(BaseModel):
-    """How many examples there are, how many get an output from a system, and for how many it is right."""
+    """How many examples there are, how many get an output from a system, and how many a correct one."""
 
     examples: NonNegativeInt
     answered: NonNegativeInt
@@ -30,7 +27,7 @@ class Score(Counts):
 
 
 class Parts(BaseModel):
-    """The test examples that CSL covers and the others: how many (`examples`), and how many each system has right."""
+    """The test examples that CSL covers and the others: how many (`examples`), and how many each system has correct."""
 
     covered: dict[str, int]
     others: dict[str, int]
@@ -42,38 +39,9 @@ class Breakdown(Parts):
     groups: dict[str, Parts] = {}
 
 
-class Likelihood(BaseModel):
-    """Mean log probabilities of the pairs that the grammar derives."""
-
-    log_p_xy: float | None
-    log_p_y_given_x: float | None
-
-
-class Fitted(BaseModel):
-    """The figures of fitting."""
-
-    states: int
-
-
-class Evaluated(BaseModel):
-    """The figures of evaluation."""
-
-    systems: dict[str, Score] = {}
-    breakdown: Breakdown | None = None
-    parts: dict[str, Likelihood] = {}  # train, dev, test
-
-
-class Stage(BaseModel, Generic[Figures]):
-    """A stage that was done."""
-
-    figures: Figures
-
-
-class Stages(BaseModel):
-    """The stages whose figures tables show."""
-
-    fit: Stage[Fitted] | None = None
-    evaluate: Stage[Evaluated] | None = None
+def _figure(stage: str, key: str) -> AliasPath:
+    """Name a figure of a stage; without the stage it has its default."""
+    return AliasPath("stages", stage, "figures", key)
 
 
 class Run(BaseModel):
@@ -84,12 +52,26 @@ class Run(BaseModel):
     title: str
     seed: int
     settings: dict[str, object] = {}  # what was changed over the recipe
-    stages: Stages
+    states: int = Field(0, validation_alias=_figure("fit", "states"))
+    distinct: int | None = Field(None, validation_alias=_figure("sample", "distinct"))
+    new: int | None = Field(None, validation_alias=_figure("sample", "new"))
+    systems: dict[str, Score] | None = Field(None, validation_alias=_figure("evaluate", "systems"))
+    parts: dict[str, dict[str, float | None]] = Field({}, validation_alias=_figure("evaluate", "parts"))
+    breakdown: Breakdown | None = Field(None, validation_alias=_figure("evaluate", "breakdown"))
 
-    @property
-    def evaluated(self) -> Evaluated:
-        """The figures of evaluation; none before that is done."""
-        return self.stages.evaluate.figures if self.stages.evaluate else Evaluated()
+    def counts(self, system: str, category: str = "") -> Counts | None:
+        """Give the counts of a system, over all test examples or those of a category; None if there are none."""
+        score = (self.systems or {}).get(system)
+        return score.groups.get(category) if score and category else score
+
+    def share(self, system: str, count: str = "right") -> float | None:
+        """Give the share of the test examples that a system has correct, or has `answered`."""
+        found = self.counts(system)
+        return getattr(found, count) / max(1, found.examples) if found else None
+
+    def log_prob(self, part: str, key: str) -> float | None:
+        """Give the mean log probability, `log_p_xy` or `log_p_y_given_x`, of the pairs that the grammar derives."""
+        return self.parts.get(part, {}).get(key)
 
     @property
     def options(self) -> Recipe:
@@ -101,18 +83,17 @@ def read_runs(paths: Iterable[Path]) -> list[Run]:
     """Read the runs in folders: each a run folder, or one with run folders at any depth."""
     folders: dict[Path, Path] = {}  # a run that is named twice counts once
     for path in paths:
-        found = [folder for folder in find_runs(path) if (folder / RUN).exists()]
+        found = [folder for folder in find_runs(path) if (folder / RECORD).exists()]
         if not found:
-            raise InputError(f"holds no {RUN}, at any depth; name a folder that `csl run` made", path)
+            raise InputError(f"has no {RECORD} at any depth; name a folder that `csl run` made", path)
         folders.update((folder.resolve(), folder) for folder in found)
     return [_read(folder) for folder in folders.values()]
 
 
 def _read(folder: Path) -> Run:
-    path = folder / RUN
+    path = folder / RECORD
     try:
-        record = read_json(path)
-        return Run.model_validate({**record, "folder": folder})
+        return Run.model_validate({**read_json(path), "folder": folder})
     except ValidationError as error:
         first = error.errors()[0]
         reason = f"{'.'.join(map(str, first['loc']))}: {first['msg'].lower()}"

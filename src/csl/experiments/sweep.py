@@ -9,8 +9,8 @@ from math import inf
 from statistics import mean, stdev
 
 from csl.errors import InputError, nearest
+from csl.experiments.records import Run
 from csl.runs.recipe import DEV, Recipe
-from csl.runs.runs import RunRecord
 
 KEYS = {"temperature": "sampling.temperature", "states": "fit.states", "samples": "sampling.number"}
 VALUES: dict[str, Sequence[object]] = {
@@ -28,16 +28,16 @@ def points(recipe: Recipe, over: str, values: Sequence[object] | None = None) ->
     """Give the settings of each point of a sweep over a known name, or over an option named as `fit.states`."""
     if over == SEEDS:
         if values:
-            raise InputError("--values is not of seeds; give their number with --seeds")
+            raise InputError("--over seeds takes no --values; give the number of seeds with --seeds")
         return [{}]
     if "." not in over and over not in KEYS:
         raise InputError(
-            f"no sweep over {over!r}, and options are named as fit.states; {nearest(over, [SEEDS, *KEYS])}"
+            f"no sweep over {over!r} (an option has a name like fit.states); {nearest(over, [SEEDS, *KEYS])}"
         )
     key = KEYS.get(over, over)
     values = values or VALUES.get(key)
     if not values:
-        raise InputError(f"--over {over}: which values? Give them with --values a,b,c")
+        raise InputError(f"--over {over} needs values; give them with --values a,b,c")
     found: list[Point] = [{key: value} for value in values]
     if over != "samples":
         return found
@@ -45,16 +45,12 @@ def points(recipe: Recipe, over: str, values: Sequence[object] | None = None) ->
     return [point | way for point in found for way in semi]
 
 
-def _part(name: str, key: str) -> Callable[[RunRecord], float | None]:
-    return lambda run: run.figure("evaluate", "parts", name, key)
-
-
-FIGURES: dict[str, tuple[Callable[[RunRecord], float | None], str]] = {
-    "distinct": (lambda run: run.figure("sample", "distinct"), ",.0f"),
-    "new": (lambda run: run.figure("sample", "new"), ",.0f"),
-    "log p(x, y) train": (_part("train", "log_p_xy"), ".2f"),
-    "log p(x, y) dev": (_part("dev", "log_p_xy"), ".2f"),
-    "log p(y | x) dev": (_part("dev", "log_p_y_given_x"), ".2f"),
+FIGURES: dict[str, tuple[Callable[[Run], float | None], str]] = {
+    "distinct": (lambda run: run.distinct, ",.0f"),
+    "new": (lambda run: run.new, ",.0f"),
+    "log p(x, y) train": (lambda run: run.log_prob("train", "log_p_xy"), ".2f"),
+    "log p(x, y) dev": (lambda run: run.log_prob("dev", "log_p_xy"), ".2f"),
+    "log p(y | x) dev": (lambda run: run.log_prob("dev", "log_p_y_given_x"), ".2f"),
     "covered": (lambda run: run.share("csl", "answered"), ".1%"),
     "CSL": (lambda run: run.share("csl"), ".1%"),
     "T5": (lambda run: run.share("t5"), ".1%"),
@@ -63,7 +59,7 @@ FIGURES: dict[str, tuple[Callable[[RunRecord], float | None], str]] = {
 }
 
 
-def table(rows: Mapping[str, Sequence[RunRecord]]) -> list[list[str]]:
+def table(rows: Mapping[str, Sequence[Run]]) -> list[list[str]]:
     """Lay the figures of runs out as mean ± deviation over seeds, a row for each point; the first row has the names."""
     columns = {
         name: [_mean([value for run in runs if (value := find(run)) is not None], form) for runs in rows.values()]

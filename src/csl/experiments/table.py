@@ -1,13 +1,13 @@
-"""A table of figures as a value, and its forms: for a terminal, Markdown, CSV and LaTeX.
+"""A table of figures, and its formats: for a terminal, Markdown, CSV and LaTeX.
 
 A wide table is shown in blocks, groups of columns side by side as far as they fit; CSV and LaTeX have it whole. A
-row without figures in a block is left out of it, unless it is ours and the paper has some there.
+row without figures in a block is left out of it.
 """
 
 import csv
 import io
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import compress, groupby
 from pathlib import Path
 from typing import Literal
@@ -44,7 +44,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Table:
-    """Labels and groups of columns, rows, and what there is to say about them."""
+    """Labels and groups of columns, rows, and notes on them."""
 
     title: str
     labels: tuple[str, ...]
@@ -60,6 +60,17 @@ class Table:
         mean = f"{round(cell.mean, self.digits) + 0.0:.{self.digits}f}"  # + 0.0: no negative zero
         deviation = "" if cell.deviation is None else f" ± {cell.deviation:.{self.digits}f}"
         return f"{mean}{deviation}" + (f" ({cell.runs})" if cell.runs > 1 else "")
+
+
+def with_runs(table: Table, *, by_row: bool) -> Table:
+    """Keep the columns with figures of ours and the paper's figures there; `by_row`: only in rows with ours."""
+    ours = [row for row in table.rows if row.source == OURS and any(row.cells)]
+    columns = [any(row.cells[i] for row in ours) for i in range(len(table.columns))]
+    labels = {row.labels for row in (ours if by_row else table.rows)}
+    rows = (replace(row, cells=tuple(compress(row.cells, columns))) for row in table.rows if row.labels in labels)
+    return replace(
+        table, columns=tuple(compress(table.columns, columns)), rows=tuple(row for row in rows if any(row.cells))
+    )
 
 
 def show(table: Table, console: Console) -> None:
@@ -81,11 +92,11 @@ def show(table: Table, console: Console) -> None:
 
 
 def write(table: Table, path: Path) -> None:
-    """Write a table in the form that the name of the file asks for."""
-    forms = {".md": markdown, ".csv": comma_separated, ".tex": latex}
-    if path.suffix not in forms:
-        raise InputError("cannot tell the form; name a file that ends in .md, .csv or .tex", path)
-    write_text(path, forms[path.suffix](table))
+    """Write a table in the format that the file's ending names."""
+    formats = {".md": markdown, ".csv": comma_separated, ".tex": latex}
+    if path.suffix not in formats:
+        raise InputError("unknown format; the name must end in .md, .csv or .tex", path)
+    write_text(path, formats[path.suffix](table))
 
 
 def markdown(table: Table) -> str:
@@ -167,10 +178,6 @@ def _blocks(table: Table, width: int) -> Iterator[tuple[list[tuple[str, str]], l
                 blocks.append([])
             blocks[-1] += unit
     for block in blocks:
+        rows = [text for text in texts if any(text[i] != NONE for i in block)]
         places = [*range(len(left)), *block]
-        filled = [any(text[i] != NONE for i in block) for text in texts]
-        met = {row.labels for row, some in zip(table.rows, filled, strict=True) if some}
-        shown = [
-            some or (row.source == OURS and row.labels in met) for row, some in zip(table.rows, filled, strict=True)
-        ]
-        yield [head[i] for i in places], [[text[i] for i in places] for text in compress(texts, shown)]
+        yield [head[i] for i in places], [[row[i] for i in places] for row in rows]

@@ -150,7 +150,7 @@ class TreeRow:
     rules: list[int]  # their lines, in preorder
     predicted: str | None = None  # the output of a parse
     right: bool | None = None  # of a parse
-    right_rules: list[int] | None = (
+    expected_rules: list[int] | None = (
         None  # how the grammar derives the expected output, if it does and the parse is wrong
     )
 

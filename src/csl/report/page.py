@@ -37,7 +37,7 @@ SECTIONS = {
     "uncovered": "Not covered",
     "synthetic": "Synthetic pairs",
     "coverage": "Compositional coverage",
-    "setup": "To reproduce it",
+    "setup": "Reproduce",
 }
 REMEDIES = {  # the command that adds a section that a run does not have
     "scores": "csl report RUN --test FILE",

@@ -81,11 +81,11 @@ class Report:
             new = "" if made.new is None else f", {made.new:,} not in training"
             facts.append(("synthetic pairs", f"{made.total:,}", f"{made.distinct:,} distinct{new}"))
         if found := self.uncovered:
-            derivable = "" if found.derivable is None else f"; {found.derivable:,} with the right output"
+            derivable = "" if found.derivable is None else f"; {found.derivable:,} with the correct output"
             note = f"{found.covered:,} of {found.inputs_total:,}{derivable}"
             facts.append((f"{found.of} inputs covered", percent(found.covered, found.inputs_total), note))
         for name, part in (self.scores.systems if self.scores else {}).items():
-            note = f"{part.right:,} of {part.examples:,} right, {part.covered:,} answered"
+            note = f"{part.right:,} of {part.examples:,} correct, {part.covered:,} answered"
             facts.append((f"accuracy, {SYSTEMS[name]}", percent(part.right, part.examples), note))
         if pairs := self.coverage:
             note = f"{pairs.dependent:,} of {pairs.derived:,} that are derived, {pairs.pairs_total:,} new rule pairs"
