@@ -39,8 +39,8 @@ def is_stream(path: Path | str) -> bool:
 def atomic_write(path: Path | str, *, follow_links: bool = True) -> Iterator[BinaryIO]:
     """Open `path` for writing bytes; the file appears, complete, when the block ends without an exception.
 
-    Otherwise the file that was there stays. A symbolic link is followed, or with `follow_links=False` replaced. A stream
-    is written to directly, after what was written to it before.
+    Otherwise the file that was there stays. A symbolic link is followed, or replaced with `follow_links=False`. A
+    stream is written to directly, after what was written to it before.
     """
     target = Path(os.path.realpath(path) if follow_links else path)
     try:

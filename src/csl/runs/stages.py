@@ -20,7 +20,7 @@ from csl.examples.formats import read_inputs
 from csl.files import hash_file, hash_folder, link, read_json, write_text
 from csl.options import changed
 from csl.examples.score import Score, groups, same, score
-from csl.datasets.registry import FILES, data_set, write_task
+from csl.datasets.registry import FILES, data_set, read_seed_rules, write_task
 from csl.datasets.task import Task
 from csl.engine.engine import Engine
 from csl.engine.threads import ONE_THREAD
@@ -223,10 +223,9 @@ class Stages:
 
     def _induce(self, folder: Path) -> Figures:
         config, train = self._recipe.induction, self._examples("train")
-        seeds = self._data_folder / "seed_rules.txt"
         self._progress("inducing a grammar (a first run compiles for a while) …")
         induce_into(
-            folder, train, config, seeds=list(read_rules(seeds)) if seeds.exists() else [],
+            folder, train, config, seeds=read_seed_rules(self._data_folder),
             output_cfg=self._output_cfg, engine=self._engine,
             about={"train": "data/train.tsv", "examples": len(train)}, say=self._prefixed("induce"),
             progress=lambda step, _: self._progress(f"inducing: {step.rules:,} rules, objective {step.objective:,.0f}"),
