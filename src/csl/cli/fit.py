@@ -41,7 +41,7 @@ def fit(
 
     A fit that was stopped goes on where it was when the command is given again.
     """
-    from csl.examples import read_examples
+    from csl.examples import read_examples, split_tokens
     from csl.examples.formats import read_inputs
     from csl.model.config import FitConfig, choose
     from csl.model.config import preset as find_preset
@@ -57,7 +57,7 @@ def fit(
     fields = {"source_field": input_field, "target_field": output_field}
     examples = list(read_examples(train or training_file(run), **fields))
     held_out = list(read_examples(dev, **fields)) if dev else []
-    inputs = [tuple(line.split()) for line in read_inputs(unlabeled, input_field)] if unlabeled else []
+    inputs = [split_tokens(line) for line in read_inputs(unlabeled, input_field)] if unlabeled else []
     if preset == "auto":
         chosen, reason = choose(len(grammar), len(examples))
         options = changed(chosen, given)

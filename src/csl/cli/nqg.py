@@ -134,6 +134,7 @@ def parse(
     The model abstains where no derivation of the input gives a valid output: the output is then empty, and for a single
     input the exit code is 1.
     """
+    from csl.examples import split_tokens
     from csl.examples.formats import read_inputs
 
     file = os.path.isfile(text)
@@ -141,7 +142,7 @@ def parse(
     place = _place(device, threads)
     from csl.runs.nqg import load_model
 
-    parses = load_model(run, place).parse_all([line.split() for line in inputs])
+    parses = load_model(run, place).parse_all([split_tokens(line) for line in inputs])
     for line, found in zip(inputs, parses, strict=True):
         cells = [line] if file else []
         cells.append(found.text if found else "")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from csl.errors import InputError
-from csl.examples import Example, read_examples
+from csl.examples import Example, read_examples, split_tokens
 from csl.examples.formats import read_inputs
 from csl.files import read_json
 from csl.grammar import Grammar, Rule
@@ -50,7 +50,7 @@ class Material:
             load_model(folder) if (folder / "model.npz").exists() else None,
             _training(folder),
             tuple(read_examples(test, columns=("category",))) if test else (),
-            tuple(tuple(line.split()) for line in read_inputs(unlabelled)) if unlabelled else (),
+            tuple(split_tokens(line) for line in read_inputs(unlabelled)) if unlabelled else (),
             tuple(_samples(folder / "samples.tsv")),
             changed(InductionConfig(), config.get("induction", {}), folder / "config.json"),
             config,

@@ -15,7 +15,7 @@ from typing import Any
 from csl import __version__
 from csl.baselines.geca import Geca, GecaConfig
 from csl.baselines.nqg.config import NqgFitConfig, NqgInductionConfig
-from csl.examples import Example, read_examples
+from csl.examples import Example, read_examples, split_tokens
 from csl.examples.formats import read_inputs
 from csl.files import hash_file, hash_folder, link, read_json, write_text
 from csl.options import changed
@@ -264,7 +264,7 @@ class Stages:
         inputs = [line for line in read_inputs(name) if line] if name else []
         if inputs:
             write_text(folder / "unlabelled.txt", "".join(f"{line}\n" for line in inputs))
-        return [tuple(line.split()) for line in inputs]
+        return [split_tokens(line) for line in inputs]
 
     def _sample(self, folder: Path) -> Figures:
         number, train, path = self._recipe.sampling.number, self._examples("train"), folder / "samples.tsv"
@@ -383,7 +383,7 @@ class Stages:
             folder = self.done[stage].folder / stage
             self._progress(f"predicting with the {stage} model …")
             if stage in NQG:
-                parses = load_nqg(folder, self._place).parse_all([line.split() for line in inputs])
+                parses = load_nqg(folder, self._place).parse_all([split_tokens(line) for line in inputs])
                 outputs[SYSTEMS[stage]] = [found.text if found else "" for found in parses]
             else:
                 from csl.seq2seq.predictor import Seq2Seq  # noqa: PLC0415 — torch only where it is needed
