@@ -20,7 +20,7 @@ from pathlib import Path
 
 from csl.datasets.lispress_cfg import output_cfg
 from csl.datasets.registry import data_set
-from csl.datasets.smcalflow import HALLUCINATIONS, copy_seeds
+from csl.datasets.smcalflow import HALLUCINATIONS, copy_rules
 from csl.datasets.task import Task
 from csl.engine.threads import Threads
 from csl.examples import Example
@@ -44,7 +44,7 @@ def load(row: str, data: Path) -> Task:
     name, split = row.split("/")
     if name == "large":
         train = enlarged(load("smcalflow-cs-tenth/16", data).train, int(split))
-        return Task(train, [], [], [*copy_seeds(train), *HALLUCINATIONS], output_cfg(e.target for e in train))
+        return Task(train, [], [], [*copy_rules(train), *HALLUCINATIONS], output_cfg(e.target for e in train))
     return data_set(name).prepare(data / FOLDERS.get(name, name), split)
 
 

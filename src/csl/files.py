@@ -39,8 +39,8 @@ def is_stream(path: Path | str) -> bool:
 def atomic_write(path: Path | str, *, follow_links: bool = True) -> Iterator[BinaryIO]:
     """Open `path` for writing bytes; the file appears, complete, when the block ends without an exception.
 
-    Otherwise the file that was there stays. A symbolic link is followed, or with `follow_links=False` replaced. A stream
-    is written to directly, after what was written to it before.
+    Otherwise the file that was there stays. A symbolic link is followed, or replaced with `follow_links=False`. A
+    stream is written to directly, after what was written to it before.
     """
     target = Path(os.path.realpath(path) if follow_links else path)
     try:
@@ -234,14 +234,12 @@ def read_lines(path: Path | str) -> Iterator[tuple[int, str]]:
         raise InputError("no file can have this name", path)
     try:
         packed = path.suffix == ".gz"
-        allowed = max(MIN_UNPACKED, MAX_RATIO * path.stat().st_size)
+        if packed and path.is_file():
+            _check_unpacked(path)
         with gzip.open(path, "rb") if packed else path.open("rb") as file:
             for number, raw in enumerate(iter(lambda: file.readline(MAX_LINE + 1), b""), start=1):
-                allowed -= len(raw)
                 if len(raw) > MAX_LINE:
                     raise InputError(f"a line of more than {MAX_LINE >> 20} MiB; is this text?", path, number)
-                if packed and allowed < 0:
-                    raise InputError(f"unpacks to over {MAX_RATIO} times its size; if that is right, unpack it", path)
                 line = raw.decode("utf-8").removesuffix("\n").removesuffix("\r")
                 if "\r" in line:
                     raise InputError("carriage return inside a line; end lines with \\n or \\r\\n", path, number)
@@ -252,3 +250,13 @@ def read_lines(path: Path | str) -> Iterator[tuple[int, str]]:
         raise InputError("not a complete gzip file; copy or download it again", path) from error
     except OSError as error:
         raise from_system(error, "cannot be read", path) from error
+
+
+def _check_unpacked(path: Path) -> None:
+    """Refuse a compressed file that unpacks to too much, before its lines fill the memory."""
+    allowed = max(MIN_UNPACKED, MAX_RATIO * path.stat().st_size)
+    with gzip.open(path, "rb") as file:
+        while chunk := file.read(1 << 20):
+            allowed -= len(chunk)
+            if allowed < 0:
+                raise InputError(f"unpacks to over {MAX_RATIO} times its size; if it is correct, unpack it", path)

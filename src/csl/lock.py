@@ -1,7 +1,7 @@
 """One process at a time in a folder: a lock that ends with its process, however that ends.
 
-The lock is on the file `.lock`, which is removed at the end. One that a killed process left locks nothing. Reading needs
-no lock: files are only ever replaced as a whole.
+The lock is on the file `.lock`, which is removed at the end. One that a killed process left locks nothing. Reading
+needs no lock: files are only ever replaced as a whole.
 """
 
 import errno
@@ -24,8 +24,8 @@ NO_LOCKS = (errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOLCK)  # erro
 def folder_lock(folder: Path | str, *, wait: bool = False) -> Iterator[None]:
     """Create a folder and keep other processes out of it; if another process has it, refuse, or wait for that process.
 
-    Nested blocks of one thread share the lock. A folder that cannot be written to, or whose file system has no locks, is
-    not locked. A new folder that is empty at the end is removed.
+    Nested blocks of one thread share the lock. A folder that cannot be written to, or whose file system has no locks,
+    is not locked. A new folder that is empty at the end is removed.
     """
     folder = Path(folder)
     created = [path for path in (folder, *folder.parents) if not path.exists()]

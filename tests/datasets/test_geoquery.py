@@ -122,7 +122,7 @@ def test_two_entities_of_one_name_take_two_mentions() -> None:
 
 def test_seeds_are_the_tokens_that_both_sides_of_an_example_share() -> None:
     train = [Example.of("the longest river in m0", "longest ( m0 )"), Example.of("a state", "river")]
-    assert [str(rule) for rule in geoquery.identity_seeds(train)] == ["longest ### longest", "m0 ### m0"]
+    assert [str(rule) for rule in geoquery.identity_rules(train)] == ["longest ### longest", "m0 ### m0"]
 
 
 def test_prepare_reads_the_split(tiny: Path) -> None:

@@ -154,7 +154,7 @@ def test_seeds_copy_literals_and_numbers_with_their_type() -> None:
         Example.of("add a sales meeting for 30 minutes", '( f # ( String " sales meeting " ) # ( Number 30.0 ) )'),
         Example.of("add lunch on monday", '( f # ( String " Lunch " ) # ( DayOfWeek " MONDAY " ) # ( Number 4 ) )'),
     ]
-    assert [str(rule) for rule in smcalflow.copy_seeds(train)] == [
+    assert [str(rule) for rule in smcalflow.copy_rules(train)] == [
         "30 ### Number 30.0",
         'sales meeting ### String " sales meeting "',
     ]
@@ -256,7 +256,7 @@ def test_a_broken_line_is_an_input_error(tmp_path: Path, line: str, message: str
 
 
 def test_a_number_without_digits_is_not_copied() -> None:
-    assert smcalflow.copy_seeds([Example.of("a", '( f :n # ( Number " " ) )')]) == []
+    assert smcalflow.copy_rules([Example.of("a", '( f :n # ( Number " " ) )')]) == []
 
 
 def test_missing_files_are_named(tmp_path: Path) -> None:

@@ -61,7 +61,10 @@ def refused(name: str) -> str:
 
 
 def test_every_split_of_the_paper_and_of_the_tenth_has_a_recipe() -> None:
-    splits = {name: known.published_sizes or known.splits for name, known in DATA_SETS.items()}
+    splits = {
+        name: [k for k, sizes in known.published_sizes.items() if any(sizes)] or known.splits
+        for name, known in DATA_SETS.items()
+    }
     assert set(recipe_names()) == {f"{name}/{split}" for name in splits for split in splits[name]}
     for name in recipe_names():
         recipe = read_recipe(name)

@@ -52,7 +52,7 @@ def list_() -> None:
         table.add_column(column, justify="right")
     for known in DATA_SETS.values():
         for split in known.splits:
-            sizes = known.published_sizes.get(split, ("", "", ""))
+            sizes = known.published_sizes[split]
             source = "no" if split in known.generated else "needed"
             table.add_row(known.name, split, known.licence, source, *(size or "-" for size in sizes))
         table.add_section()
@@ -87,10 +87,10 @@ def fetch_(name: Name, out: Out) -> None:
     """Download the original files of a data set from their home, and check them."""
     from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TransferSpeedColumn
 
-    from csl.datasets.fetch import fetch, home_of
+    from csl.datasets.fetch import fetch
     from csl.datasets.registry import data_set
 
-    home = home_of(data_set(name).name)
+    home = data_set(name).home
     make_folder(out)
     console = new_console(stderr=True)
     columns = TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn()

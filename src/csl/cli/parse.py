@@ -74,9 +74,10 @@ def is_file(text: str, file: bool, literal: bool) -> bool:
 def _parse_one(model: "Model", text: str, k: int, scores: bool, limits: "Limits") -> bool:
     """Print the outputs of one input; tell whether there are any."""
     from csl.engine.threads import ONE_THREAD
+    from csl.examples import split_tokens
     from csl.parsing.limits import Abstained
 
-    source = text.split()
+    source = split_tokens(text)
     (found,) = _outcomes(model, [source], k, ONE_THREAD, limits)
     if isinstance(found, Abstained):
         unknown = model.deriver.unknown_tokens(source)
@@ -92,7 +93,7 @@ def _parse_one(model: "Model", text: str, k: int, scores: bool, limits: "Limits"
 
 
 def _outcomes(
-    model: "Model", sources: list[list[str]], k: int, engine: "Engine", limits: "Limits"
+    model: "Model", sources: list[tuple[str, ...]], k: int, engine: "Engine", limits: "Limits"
 ) -> "Iterator[list[Parse] | Abstained]":
     from csl.parsing.limits import Abstained
 
@@ -103,15 +104,16 @@ def _outcomes(
         yield from (outcome if isinstance(outcome, Abstained) else [outcome] for outcome in found)
 
 
-def _given(model: "Model", source: list[str], target: tuple[str, ...], limits: "Limits") -> float:
+def _given(model: "Model", source: tuple[str, ...], target: tuple[str, ...], limits: "Limits") -> float:
     return model.log_prob(source, target, limits) - float(model.log_prob_inputs([source], limits=limits)[0])
 
 
 def _parse_file(model: "Model", path: Path, k: int, scores: bool, engine: "Engine", limits: "Limits") -> None:
+    from csl.examples import split_tokens
     from csl.examples.formats import read_inputs
     from csl.parsing.limits import Abstained, given_up
 
-    sources = [line.split() for line in read_inputs(path)]
+    sources = [split_tokens(line) for line in read_inputs(path)]
     without: list[Abstained] = []
     for source, found in zip(sources, _outcomes(model, sources, k, engine, limits), strict=True):
         cells = [""]

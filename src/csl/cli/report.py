@@ -8,8 +8,6 @@ import typer
 from csl.cli.console import new_console
 
 
-
-
 def report(
     run: Annotated[Path, typer.Argument(help="A run folder: of csl run, augment or induce.")],
     test: Annotated[

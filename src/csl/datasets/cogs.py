@@ -10,7 +10,8 @@ from itertools import permutations, product
 from pathlib import Path
 from typing import NamedTuple
 
-from csl.datasets.task import Task
+from csl.datasets.fetch import Home, RemoteFile
+from csl.datasets.task import DataSet, Task
 from csl.datasets.variable_free import COMPLEMENTS, PARTICIPANTS, lone_word, read_form, remove_variables
 from csl.errors import InputError
 from csl.examples import Example
@@ -20,8 +21,6 @@ from csl.grammar.output_cfg import ROOT, Category, OutputCfg, Production
 from csl.induction.alignment import aligned_words
 from csl.splits.programs import check_depth
 
-SPLITS = ("gen", "test")
-
 EVENT = Category("EVENT")
 ENTITY = Category("ENTITY")
 HEAD = Category("HEAD")
@@ -29,18 +28,14 @@ PRIMITIVE = Category("PRIMITIVE")
 PREPOSITION = Category("PREPOSITION")
 
 
-def prepare(source: Path | None, split: str) -> Task:
+def prepare(source: Path, split: str) -> Task:
     """Make one split: `gen` tests compositional generalisation, `test` is like the training data."""
-    if source is None:
-        raise InputError(
-            "COGS needs its original files, train.tsv, dev.tsv and gen.tsv; give their folder with --source"
-        )
     test_file = source / f"{split}.tsv"
     notes = []
     if split == "gen":
         notes.append("The paper's table says 12K for dev and test; the published dev and gen have 3,000 and 21,000.")
         if not test_file.exists():
-            test_file = _half_of_gen(test_file)
+            test_file = source / "gen_half.tsv"
             notes.append("gen.tsv is not in the source folder; test is gen_half.tsv, half of each of its categories.")
     train, dev, test = (list(read_pairs(path)) for path in (source / "train.tsv", source / "dev.tsv", test_file))
     words = Words.of(train)
@@ -54,16 +49,8 @@ def prepare(source: Path | None, split: str) -> Task:
         output_cfg=output_cfg(words),
         columns=("category",),
         origin="Kim & Linzen 2020, COGS",
-        licence="MIT",
         notes=notes,
     )
-
-
-def _half_of_gen(gen: Path) -> Path:
-    half = gen.with_name("gen_half.tsv")
-    if not half.exists():
-        raise InputError("neither gen.tsv nor gen_half.tsv is there; get gen.tsv from the COGS repository", gen.parent)
-    return half
 
 
 def read_pairs(path: Path) -> Iterator[Example]:
@@ -102,7 +89,7 @@ class Words(NamedTuple):
         return words
 
     def unseen(self, other: "Words") -> list[str]:
-        """List the words of the other outputs that are not among these; the CFG and the seeds do not know them."""
+        """List the words of the other outputs that are not among these; the CFG and the seed rules do not know them."""
         return sorted((other.primitives - self.primitives) | (other.prepositions - self.prepositions))
 
 
@@ -110,7 +97,7 @@ def seed_rules(train: Sequence[Example], words: Words) -> list[Rule]:
     """Find the rules ⟨x', x⟩ for words x of training outputs, where x' is x itself or aligned with x, sorted.
 
     The words are predicates, names and prepositions. Alignment (IBM Model 1) sees all tokens, so that `the` finds its
-    `*` and `that` its `ccomp`; such pairs, whose output token is notation, are not seeds.
+    `*` and `that` its `ccomp`; such pairs, whose output token is notation, are no seed rules.
     """
     targets = words.primitives | words.prepositions
     inputs = {word for example in train for word in example.source}
@@ -147,3 +134,21 @@ def _argument_list(frame: Sequence[str]) -> Iterator[str | Category]:
     for k, role in enumerate(frame):
         yield from ("," if k else "(", role, "=", EVENT if role in COMPLEMENTS else ENTITY)
     yield ")"
+
+
+COGS = DataSet(
+    "cogs",
+    prepare,
+    published_sizes={"gen": ("24K", "12K", "12K"), "test": ("", "", "")},
+    licence="MIT",
+    home=Home(
+        "https://raw.githubusercontent.com/najoungkim/COGS/165a7b669eade971fa47bf568a2e51925360fed8/data/",
+        (
+            RemoteFile("train.tsv", 4146574, "220b3804b562c0156ee986eff1bdd15c27e52142549362a64f57baf86e304c78"),
+            RemoteFile("dev.tsv", 522121, "ab66388a309c7ac1ad210c781a6a0ce12281a9ef24619a12422a752cef61bc21"),
+            RemoteFile("test.tsv", 521111, "68f8e51e9f6d9cd22d64efe68dd21d7ea5ba327e9a2359481030161aea757035"),
+        ),
+        by_hand="the generalisation set has no checksum here: download gen.tsv (the version of 2022-09-13 or later) "
+        "from https://github.com/najoungkim/COGS/tree/main/data into the same folder",
+    ),
+)

@@ -11,6 +11,7 @@ import xml.etree.ElementTree as ET
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from csl.datasets.fetch import Home
 from csl.datasets.funql import (
     Term,
     entities_of,
@@ -22,44 +23,42 @@ from csl.datasets.funql import (
     to_variant,
     tokens_of,
 )
-from csl.datasets.task import Task
-from csl.errors import InputError
+from csl.datasets.task import DataSet, Task, compare_sizes, read_split
+from csl.errors import InputError, from_system
 from csl.examples import Example
-from csl.files import read_json, read_lines
+from csl.files import read_lines
 from csl.grammar import Rule
 from csl.grammar.output_cfg import OutputCfg
 
-SPLITS = ("standard", "template_1", "template_2", "template_3", "tmcd_1", "tmcd_2", "tmcd_3", "length")
-SIZES = {  # train, dev and test in the paper's table of data set sizes
-    "standard": (600, 0, 280),
-    "template_1": (438, 110, 332),
-    "template_2": (439, 110, 331),
-    "template_3": (440, 110, 330),
+SIZES = {
+    "standard": ("600", "", "280"),
+    "template_1": ("438", "110", "332"),
+    "template_2": ("439", "110", "331"),
+    "template_3": ("440", "110", "330"),
+    "tmcd_1": ("440", "110", "330"),
+    "tmcd_2": ("440", "110", "330"),
+    "tmcd_3": ("440", "110", "330"),
+    "length": ("440", "110", "330"),
 }
 
 COUNTRY_NAMES = ("continental us", "united states", "america", "country", "usa", "us")
 """How people name the country that FunQL calls `countryid('usa')`; geobase does not list it."""
 
 
-def prepare(source: Path | None, split: str) -> Task:
+def prepare(source: Path, split: str) -> Task:
     """Prepare one split from the folder with `corpus.xml`, `geobase`, `funql_grammar.txt` and `splits/SPLIT.json`."""
-    if source is None:
-        raise InputError("GeoQuery needs its original files; name the folder that holds corpus.xml with --source")
-    states = read_states(_existing(source / "geobase"))
-    examples = read_corpus(_existing(source / "corpus.xml"), states)
-    types = _existing(source / "funql_grammar.txt")
-    parts = _read_split(_existing(source / "splits" / f"{split}.json"), examples)
-    tokens = list(dict.fromkeys(token for example in examples.values() for token in example.target))
+    examples = read_corpus(source / "corpus.xml", read_states(source / "geobase"))
+    train, dev, test = read_split(source / "splits" / f"{split}.json", ("train", "dev", "test"), examples)
+    tokens = {token for example in examples.values() for token in example.target}
     return Task(
-        train=parts["train"],
-        dev=parts["dev"],
-        test=parts["test"],
-        seed_rules=identity_seeds(parts["train"]),
-        output_cfg=_read_cfg(types, tokens),
+        train=train,
+        dev=dev,
+        test=test,
+        seed_rules=identity_rules(train),
+        output_cfg=_read_cfg(source / "funql_grammar.txt", tokens),
         columns=("entities",),
         origin="GeoQuery with FunQL queries, University of Texas at Austin (Zelle and Mooney 1996; Kate et al. 2005)",
-        licence="GPL-2.0",
-        notes=_notes(split, parts),
+        notes=compare_sizes(SIZES[split], train, dev, test),
     )
 
 
@@ -93,7 +92,7 @@ def read_corpus(corpus: Path, states: Mapping[str, str]) -> dict[int, Example]:
     except (ET.ParseError, ValueError, LookupError) as error:  # the latter two: an encoding that is not known
         raise InputError(f"not valid XML: {error}", corpus) from error
     except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", corpus) from error
+        raise from_system(error, "cannot be read", corpus) from error
     examples: dict[int, Example] = {}
     for element in root.iter("example"):
         try:
@@ -169,16 +168,10 @@ def _find_mention(
     raise ValueError(f"the sentence {' '.join(words)!r} does not mention {format_term(term)}")
 
 
-def identity_seeds(train: Iterable[Example]) -> list[Rule]:
+def identity_rules(train: Iterable[Example]) -> list[Rule]:
     """Make the seed rules ⟨x, x⟩ for every token x that occurs in both the input and the output of an example."""
     shared = {token for example in train for token in set(example.source) & set(example.target)}
     return [Rule((token,), (token,)) for token in sorted(shared)]
-
-
-def _existing(path: Path) -> Path:
-    if not path.is_file():
-        raise InputError("file not found; GeoQuery needs it in the folder given as source", path)
-    return path
 
 
 def _text(element: ET.Element, tag: str, language: str) -> str:
@@ -188,26 +181,13 @@ def _text(element: ET.Element, tag: str, language: str) -> str:
     raise ValueError(f'no <{tag} lang="{language}">')
 
 
-def _read_split(path: Path, examples: Mapping[int, Example]) -> dict[str, list[Example]]:
-    """Read lists of example ids under the keys train, dev (which may be absent) and test."""
-    try:
-        read = read_json(path)
-        ids: dict[str, list[int]] = {"train": read["train"], "dev": read.get("dev", []), "test": read["test"]}
-        numbers = [i for part in ids.values() for i in part]
-        if not all(isinstance(part, list) for part in ids.values()) or not all(type(i) is int for i in numbers):
-            raise TypeError
-    except (ValueError, LookupError, AttributeError, TypeError) as error:
-        raise InputError("expected lists of example ids under the keys train, dev and test", path) from error
-    if unknown := [i for i in numbers if i not in examples]:
-        raise InputError(f"corpus.xml has no example with id {unknown[0]}", path)
-    if len(set(numbers)) < len(numbers):
-        raise InputError("an id occurs twice; expected disjoint lists", path)
-    return {part: [examples[i] for i in members] for part, members in ids.items()}
-
-
-def _notes(split: str, parts: Mapping[str, Sequence[Example]]) -> list[str]:
-    sizes = tuple(len(parts[part]) for part in ("train", "dev", "test"))
-    published = SIZES.get(split, (440, 110, 330))
-    return (
-        [] if sizes == published else [f"train, dev and test have {sizes} examples; the paper's table says {published}"]
-    )
+GEOQUERY = DataSet(
+    "geoquery",
+    prepare,
+    SIZES,
+    licence="GPL-2.0",
+    home=Home(
+        by_hand="take corpus.xml with FunQL from https://www.cs.utexas.edu/~ml/wasp/ and geobase from "
+        "https://www.cs.utexas.edu/~ml/nldata/geoquery.html; docs/datasets/geoquery.md lists all files it takes",
+    ),
+)

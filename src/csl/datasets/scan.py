@@ -14,107 +14,81 @@ The MCD splits (Keysers et al. 2020) are lists of line numbers of the published 
 shuffle; they need that file and their own index file. Generating all 20,910 pairs takes a tenth of a second.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from functools import cache
 from itertools import product
 from pathlib import Path
 
-from csl.datasets.task import Task
+from csl.datasets.fetch import Home, RemoteFile
+from csl.datasets.task import DataSet, Task, read_split
 from csl.errors import InputError
 from csl.examples import Example
-from csl.files import read_json, read_lines
-
-SPLITS = ("jump", "turn_left", "length", "mcd1", "mcd2", "mcd3")
+from csl.files import read_lines
 
 LONGEST_TRAINING_OUTPUT = 22  # the length split trains on outputs of up to this many actions
 PARTS_OF_TRAINING_FILE = 10  # one line in ten of an add-primitive training file is the primitive on its own
 
-_PRIMITIVES = ("walk", "look", "run", "jump")
-_DIRECTIONS = ("left", "right")
-_REPEATS = {"twice": 2, "thrice": 3}
-
-Actions = tuple[str, ...]
+Tokens = tuple[str, ...]
 
 
-def commands() -> Iterator[tuple[str, ...]]:
+@cache
+def _actions() -> dict[Tokens, Tokens]:
+    """Give the actions of every command, always in the same order."""
+    primitives: dict[Tokens, Tokens] = {(verb,): (f"I_{verb.upper()}",) for verb in ("walk", "look", "run", "jump")}
+    turns: dict[str, Tokens] = {word: (f"I_TURN_{word.upper()}",) for word in ("left", "right")}
+    directed = list(product([*primitives.items(), (("turn",), ())], turns.items()))
+    verbs = primitives.copy()
+    verbs |= {(*verb, word): turn + action for (verb, action), (word, turn) in directed}
+    verbs |= {(*verb, "opposite", word): turn + turn + action for (verb, action), (word, turn) in directed}
+    verbs |= {(*verb, "around", word): (turn + action) * 4 for (verb, action), (word, turn) in directed}
+    repeats: dict[Tokens, int] = {(): 1, ("twice",): 2, ("thrice",): 3}
+    parts = {verb + word: action * n for (verb, action), (word, n) in product(verbs.items(), repeats.items())}
+    commands = parts.copy()
+    for (first, before), conjunction, (second, after) in product(parts.items(), ("and", "after"), parts.items()):
+        commands[*first, conjunction, *second] = before + after if conjunction == "and" else after + before
+    return commands
+
+
+def commands() -> Iterator[Tokens]:
     """Enumerate every command of the grammar once, always in the same order."""
-    directed = [(verb, direction) for verb in (*_PRIMITIVES, "turn") for direction in _DIRECTIONS]
-    manners = [(verb, manner, direction) for manner in ("opposite", "around") for verb, direction in directed]
-    verbs: list[tuple[str, ...]] = [*((u,) for u in _PRIMITIVES), *directed, *manners]
-    parts = [(*verb, *repeat) for verb in verbs for repeat in ((), *((word,) for word in _REPEATS))]
-    yield from parts
-    for first, conjunction, second in product(parts, ("and", "after"), parts):
-        yield (*first, conjunction, *second)
+    return iter(_actions())
 
 
-def interpret(command: Sequence[str]) -> Actions | None:
+def interpret(command: Sequence[str]) -> Tokens | None:
     """Give the actions that a command stands for, or None if it is not a command of the grammar.
 
     >>> interpret("look left twice after jump".split())
     ('I_JUMP', 'I_TURN_LEFT', 'I_LOOK', 'I_TURN_LEFT', 'I_LOOK')
     """
-    words = tuple(command)
-    for conjunction in ("and", "after"):
-        if conjunction in words:
-            middle = words.index(conjunction)
-            first, second = _interpret_part(words[:middle]), _interpret_part(words[middle + 1 :])
-            if first is None or second is None:
-                return None
-            return first + second if conjunction == "and" else second + first
-    return _interpret_part(words)
-
-
-def _interpret_part(words: tuple[str, ...]) -> Actions | None:
-    if words and words[-1] in _REPEATS:
-        once = _interpret_verb(words[:-1])
-        return None if once is None else once * _REPEATS[words[-1]]
-    return _interpret_verb(words)
-
-
-def _interpret_verb(words: tuple[str, ...]) -> Actions | None:
-    match words:
-        case (verb,) if verb in _PRIMITIVES:
-            return (f"I_{verb.upper()}",)
-        case (verb, *manner, direction) if verb in (*_PRIMITIVES, "turn") and direction in _DIRECTIONS:
-            turn = (f"I_TURN_{direction.upper()}",)
-            action = () if verb == "turn" else (f"I_{verb.upper()}",)
-            match manner:
-                case []:
-                    return turn + action
-                case ["opposite"]:
-                    return turn + turn + action
-                case ["around"]:
-                    return (turn + action) * 4
-    return None
+    return _actions().get(tuple(command))
 
 
 def prepare(source: Path | None, split: str) -> Task:
-    """Make one split; `source` is only needed for the MCD splits."""
+    """Make one split; only the MCD splits need `source`."""
     notes = []
     dev: list[Example] = []
     if split in ("jump", "turn_left"):
         train, test = _add_primitive(tuple(split.split("_")))
     elif split == "length":
-        pairs = list(_pairs())
+        pairs = _pairs()
         train = [pair for pair in pairs if len(pair.target) <= LONGEST_TRAINING_OUTPUT]
         test = [pair for pair in pairs if len(pair.target) > LONGEST_TRAINING_OUTPUT]
         notes.append("The paper's table of sizes says 11,990 training pairs; the published split has 16,990.")
     else:
-        train, dev, test = _from_indices(source, split)
+        assert source, "needed for the MCD splits"
+        tasks = dict(enumerate(_read_tasks(source / "tasks.txt")))
+        train, dev, test = read_split(source / f"{split}.json", ("trainIdxs", "devIdxs", "testIdxs"), tasks)
     return Task(
         train=train,
         dev=dev,
         test=test,
         origin="Lake & Baroni 2018, generated from their grammar; MCD indices by Keysers et al. 2020",
-        licence="BSD",
         notes=notes,
     )
 
 
-def _pairs() -> Iterator[Example]:
-    for command in commands():
-        actions = interpret(command)
-        assert actions is not None, command
-        yield Example(command, actions)
+def _pairs() -> list[Example]:
+    return [Example(command, actions) for command, actions in _actions().items()]
 
 
 def _add_primitive(primitive: tuple[str, ...]) -> tuple[list[Example], list[Example]]:
@@ -137,32 +111,34 @@ def _contains(words: tuple[str, ...], phrase: tuple[str, ...]) -> bool:
     return any(words[i : i + len(phrase)] == phrase for i in range(len(words) - len(phrase) + 1))
 
 
-def _from_indices(source: Path | None, split: str) -> tuple[list[Example], list[Example], list[Example]]:
-    if source is None:
-        raise InputError(f"the split {split} needs tasks.txt and {split}.json; give their folder with --source")
-    index_file = source / f"{split}.json"
-    tasks = list(_read_tasks(source / "tasks.txt"))
-    try:
-        record = read_json(index_file)
-    except ValueError as error:
-        raise InputError(f"not valid JSON ({error})", index_file) from error
-    train, dev, test = (_indices(record, name, len(tasks), index_file) for name in ("train", "dev", "test"))
-    if len({*train, *dev, *test}) < len(train) + len(dev) + len(test):
-        raise InputError("a line number occurs twice; expected three disjoint lists", index_file)
-    return [tasks[i] for i in train], [tasks[i] for i in dev], [tasks[i] for i in test]
-
-
-def _indices(record: object, name: str, limit: int, path: Path) -> list[int]:
-    indices = record.get(f"{name}Idxs") if isinstance(record, dict) else None
-    if not isinstance(indices, list) or not all(type(i) is int and 0 <= i < limit for i in indices):
-        raise InputError(f"expected {name}Idxs, a list of line numbers of tasks.txt from 0 to {limit - 1}", path)
-    return indices
-
-
-def _read_tasks(path: Path) -> Iterable[Example]:
+def _read_tasks(path: Path) -> Iterator[Example]:
     for number, line in read_lines(path):
         before, marker, actions = line.partition(" OUT: ")
         pair = Example.of(before.removeprefix("IN: "), actions)
         if not (marker and before.startswith("IN: ")) or interpret(pair.source) != pair.target:
             raise InputError("not a SCAN pair; expected IN: command OUT: its actions", path, number)
         yield pair
+
+
+_MCD_SIZES = ("8365", "1046", "1045")
+
+SCAN = DataSet(
+    "scan",
+    prepare,
+    published_sizes={
+        "jump": ("14670", "", "7706"),
+        "turn_left": ("21890", "", "1208"),
+        "length": ("11990", "", "3920"),
+        "mcd1": _MCD_SIZES,
+        "mcd2": _MCD_SIZES,
+        "mcd3": _MCD_SIZES,
+    },
+    licence="BSD",
+    home=Home(
+        "https://raw.githubusercontent.com/brendenlake/SCAN/c4b756cbc010d75c912f16c42c8f15dc6b7e6c8f/",
+        (RemoteFile("tasks.txt", 4080388, "d824c7d9e9149ba497e25f701981dac79954e04bf670d22e5c209f076ac6c89f"),),
+        by_hand="the MCD splits also need mcd1.json, mcd2.json and mcd3.json in the same folder; they are in "
+        "https://storage.googleapis.com/cfq_dataset/scan-splits.tar.gz",
+    ),
+    generated=frozenset(("jump", "turn_left", "length")),
+)

@@ -10,18 +10,16 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from csl.datasets.fetch import Home
 from csl.datasets.lispress import WHOLE, Literal, literals_of, parse_program, tokenise, tokenise_sentence
 from csl.datasets.lispress_cfg import output_cfg
-from csl.datasets.task import Task
+from csl.datasets.task import DataSet, Task, compare_sizes, read_split
 from csl.errors import InputError
 from csl.examples import Example
-from csl.files import parse_json, read_json, read_lines
+from csl.files import parse_json, read_lines
 from csl.grammar import Rule, parse_rule
 
-SPLITS = SPLITS_TENTH = ("8", "16", "32")
-SIZES = {"8": (25412, 1324, 1325), "16": (25420, 1324, 1325), "32": (25436, 1324, 1325)}
-"""Train, dev and test in the paper's table of data set sizes."""
-
+SIZES = {"8": ("25412", "1324", "1325"), "16": ("25420", "1324", "1325"), "32": ("25436", "1324", "1325")}
 SINGLE, CROSS = "single", "cross"
 
 FREE_TEXT = frozenset({"String", "PersonName", "LocationKeyphrase"})
@@ -44,59 +42,45 @@ HALLUCINATIONS = tuple(
 """Seed rules that wrap a program fragment which no word of the sentence stands for."""
 
 
-def prepare(source: Path | None, split: str) -> Task:
+def prepare(source: Path, split: str) -> Task:
     """Prepare an official split: from a folder of the archive, or from all turns and a list of ids.
 
     The former is `source_domain_with_target_numN` with `train.jsonl`, `valid.jsonl` and `test.jsonl`. The latter are
     files of these names with the turns of all splits, beside `split_numN.json`.
     """
-    files = ("train.jsonl", "valid.jsonl", "test.jsonl")
     own = f"source_domain_with_target_num{split}"
-    source = source / own if source and (source / own).is_dir() else source
-    listed = [] if source and source.resolve().name == own else [f"split_num{split}.json"]
-    remedy = f"; the archive has a folder {own}, and smcalflow-cs-tenth needs only train_partial.jsonl and valid.jsonl"
-    folder = _folder(source, (*files, *listed), remedy)
-    turns = {name.removesuffix(".jsonl"): read_turns(folder / name) for name in files}
-    if listed:
-        every, dev, test = _chosen(turns, folder / listed[0])
+    folder = source / own if (source / own).is_dir() else source
+    ids = None if folder.resolve().name == own else folder / f"split_num{split}.json"
+    for path in (folder / "train.jsonl", folder / "test.jsonl", *([ids] if ids else [])):
+        if not path.is_file():
+            remedy = f"it is in the archive's folder {own}; smcalflow-cs-tenth needs less"
+            raise InputError(f"not found; {remedy}: train_partial.jsonl and valid.jsonl", path)
+    turns = {part: read_turns(folder / f"{part}.jsonl") for part in ("train", "valid", "test")}
+    if ids:
+        examples = {name: example for part in turns.values() for name, example in part.items()}
+        parts = read_split(ids, ("train", "valid_s", "valid", "test_s", "test"), examples)
+        every, dev, test = parts[0], parts[1] + parts[2], parts[3] + parts[4]
     else:
-        every, dev, test = (sorted(turns[part].values(), key=_is_cross) for part in ("train", "valid", "test"))
+        every, dev, test = (sorted(part.values(), key=_is_cross) for part in turns.values())
     train = [e for e in every if copies_its_literals(e)]
-    notes = [_filter_note(len(every) - len(train))]
-    if (len(train), len(dev), len(test)) != SIZES[split]:
-        sizes = f"{len(train)}, {len(dev)} and {len(test)}"
-        notes.append(f"train, dev and test have {sizes} examples; the paper's table says {SIZES[split]}")
+    notes = [_filter_note(len(every) - len(train)), *compare_sizes(SIZES[split], train, dev, test)]
     return _task(folder, train, dev, test, notes)
-
-
-def _chosen(turns: Mapping[str, Mapping[str, Example]], ids_file: Path) -> tuple[list[Example], ...]:
-    """Choose the turns of a split by its ids: train, dev and test, single-domain ones first."""
-    ids = _read_ids(ids_file)
-    examples = {name: example for part in turns.values() for name, example in part.items()}
-    missing = [i for part in ids.values() for i in part if i not in examples]
-    if missing:
-        raise InputError(
-            f"{len(missing)} examples are in none of the .jsonl files, the first is {missing[0]}", ids_file
-        )
-    parts = {name: [examples[i] for i in part] for name, part in ids.items()}
-    return parts["train"], parts["valid_s"] + parts["valid"], parts["test_s"] + parts["test"]
 
 
 def _is_cross(example: Example) -> bool:
     return example.meta["category"] == CROSS
 
 
-def prepare_tenth(source: Path | None, split: str) -> Task:
+def prepare_tenth(source: Path, split: str) -> Task:
     """Prepare a split of the same kind from `train_partial.jsonl` and `valid.jsonl`.
 
     Training has the single-domain examples of the former and n cross-domain examples of the latter, drawn with a fixed
     seed such that more shots include the fewer. The rest of `valid.jsonl` is the test set.
     """
-    folder = _folder(source, ("train_partial.jsonl", "valid.jsonl"))
-    valid = list(read_turns(folder / "valid.jsonl").values())
-    single = [e for e in read_turns(folder / "train_partial.jsonl").values() if e.meta["category"] == SINGLE]
+    valid = list(read_turns(source / "valid.jsonl").values())
+    single = [e for e in read_turns(source / "train_partial.jsonl").values() if not _is_cross(e)]
     kept = [e for e in single if copies_its_literals(e)]
-    pool = [i for i, e in enumerate(valid) if e.meta["category"] == CROSS and copies_its_literals(e)]
+    pool = [i for i, e in enumerate(valid) if _is_cross(e) and copies_its_literals(e)]
     random.Random(0).shuffle(pool)
     shots = pool[: int(split)]
     test = [e for i, e in enumerate(valid) if i not in set(shots)]
@@ -105,7 +89,7 @@ def prepare_tenth(source: Path | None, split: str) -> Task:
         f"{len(shots)} cross-domain examples of the official dev set are in train, the rest of that set is test",
         "made from a tenth of the training data: figures cannot be compared with published ones",
     ]
-    return _task(folder, kept + [valid[i] for i in shots], [], test, notes)
+    return _task(source, kept + [valid[i] for i in shots], [], test, notes)
 
 
 def _task(folder: Path, train: list[Example], dev: list[Example], test: list[Example], notes: list[str]) -> Task:
@@ -115,11 +99,10 @@ def _task(folder: Path, train: list[Example], dev: list[Example], test: list[Exa
         train=train,
         dev=dev,
         test=test,
-        seed_rules=[*copy_seeds(train), *HALLUCINATIONS],
+        seed_rules=[*copy_rules(train), *HALLUCINATIONS],
         output_cfg=output_cfg(e.target for e in train),
         columns=("category",),
         origin="SMCalFlow, Microsoft Semantic Machines (Andreas et al. 2020); splits of Yin et al. 2021",
-        licence="CC-BY-SA-4.0",
         notes=notes,
     )
 
@@ -164,7 +147,7 @@ def copies_its_literals(example: Example) -> bool:
     return all("".join(literal.tokens).replace(WHOLE, "").lower() in sentence for literal in literals)
 
 
-def copy_seeds(train: Iterable[Example]) -> list[Rule]:
+def copy_rules(train: Iterable[Example]) -> list[Rule]:
     """Make the seed rules for literals that are copied: ⟨sales meeting, String " sales meeting "⟩, ⟨30, Number 30⟩.
 
     The target is all that stands between the literal's brackets, which is what a nonterminal of this task stands for.
@@ -190,22 +173,19 @@ def _copied(literal: Literal, sentence: tuple[str, ...]) -> tuple[str, ...] | No
     return None
 
 
-def _read_ids(path: Path) -> dict[str, list[str]]:
-    try:
-        ids = read_json(path)
-        return {part: [str(i) for i in ids[part]] for part in ("train", "valid_s", "valid", "test_s", "test")}
-    except (ValueError, KeyError, TypeError) as error:
-        raise InputError("expected lists of ids under train, valid_s, valid, test_s and test", path) from error
-
-
-def _folder(source: Path | None, files: Iterable[str], remedy: str = "") -> Path:
-    if source is None:
-        raise InputError("SMCalFlow-CS needs its original files; name the folder that holds valid.jsonl with --source")
-    for name in files:
-        if not (source / name).is_file():
-            raise InputError(f"file not found; it must be in the folder given as source{remedy}", source / name)
-    return source
-
-
 def _filter_note(count: int) -> str:
     return f"{count} training examples were left out because a string literal is not in the input (paper: 22)"
+
+
+_BY_HAND = (
+    "get the archive that https://github.com/microsoft/compositional-generalization-span-level-attention "
+    "points to; --source is the folder with its folders source_domain_with_target_num8, 16 and 32"
+)
+FULL = DataSet("smcalflow-cs", prepare, SIZES, licence="CC-BY-SA-4.0", home=Home(by_hand=_BY_HAND))
+TENTH = DataSet(
+    "smcalflow-cs-tenth",
+    prepare_tenth,
+    published_sizes=dict.fromkeys(SIZES, ("", "", "")),
+    licence=FULL.licence,
+    home=FULL.home,
+)

@@ -1,10 +1,18 @@
 """An example: one (input, output) pair of a data set, as tokens."""
 
+import re
 from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from csl.errors import InputError
+
+_TOKEN = re.compile(r"\S+", re.ASCII)
+
+
+def split_tokens(text: str) -> tuple[str, ...]:
+    """Split a text at ASCII white space; others, such as a non-breaking space, are part of a token and come back."""
+    return tuple(_TOKEN.findall(text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,14 +24,14 @@ class Example:
     meta: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Refuse a text, which would be taken for tokens of one character."""
+        """Refuse a text, which would become tokens of one character."""
         if isinstance(self.source, str) or isinstance(self.target, str):
             raise InputError(f"{self.source!r}, {self.target!r}: a side is a tuple of tokens; for texts: Example.of")
 
     @classmethod
     def of(cls, source: str, target: str, /, **meta: str) -> "Example":
         """Split both sides at white space: `Example.of("jump twice", "JUMP JUMP")`."""
-        return cls(tuple(source.split()), tuple(target.split()), meta)
+        return cls(split_tokens(source), split_tokens(target), meta)
 
     @property
     def source_text(self) -> str:
@@ -37,8 +45,8 @@ class Example:
 
 
 def tally(examples: Collection[Example]) -> str:
-    """Say how many examples there are, how many are distinct, and how many inputs have more than one output."""
+    """Report how many examples there are, how many are distinct, and how many inputs have more than one output."""
     outputs = Counter(example.source for example in set(examples))
-    unclear = sum(count > 1 for count in outputs.values())
-    said = f"{len(examples):,} examples, {outputs.total():,} distinct"
-    return said + (f", {unclear:,} input{'' if unclear == 1 else 's'} with more than one output" if unclear else "")
+    ambiguous = sum(count > 1 for count in outputs.values())
+    counts = f"{len(examples):,} examples, {outputs.total():,} distinct"
+    return counts + (f", {ambiguous:,} input{'s'[: ambiguous > 1]} with more than one output" if ambiguous else "")

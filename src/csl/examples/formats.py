@@ -9,8 +9,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from csl.errors import InputError
-from csl.examples.example import Example
+from csl.examples.example import Example, split_tokens
 from csl.files import atomic_write_text, parse_json, read_lines
+
+MAX_TOKENS = 10_000  # of an input or an output; parsers refuse longer ones, and only after a while
 
 
 def read_examples(
@@ -33,17 +35,21 @@ def read_examples(
             continue
         empty = False
         if json_lines:
-            source, target, meta = _json_fields(line, source_field, target_field, path, number)
+            fields = _json_fields(line, (source_field, target_field), path, number)
+            source, target = fields[source_field], fields[target_field]
+            meta = {name: value for name, value in fields.items() if name not in (source_field, target_field)}
         else:
             first, tab, rest = line.partition("\t")
             if not tab:
                 raise InputError("one column; expected input<TAB>output", path, number)
             source, (target, *more) = first, rest.split("\t")
             meta = dict(zip(columns, more, strict=False))
-        example = Example(tuple(source.split()), tuple(target.split()), meta)
+        example = Example.of(source, target, **meta)
         for side, tokens in (("input", example.source), ("output", example.target)):
             if not tokens:
                 raise InputError(f"the {side} is empty; remove the line or fill it in", path, number)
+            if len(tokens) > MAX_TOKENS:
+                raise InputError(f"the {side} has {len(tokens):,} tokens; at most {MAX_TOKENS:,} work", path, number)
         yield example
     if empty:
         raise InputError("no examples in the file; expected lines of input<TAB>output", path)
@@ -53,29 +59,32 @@ def read_inputs(path: Path | str, source_field: str = "input") -> list[str]:
     """Read inputs: one a line, the first column of a `.tsv`, or a field of a `.jsonl` file; plain or `.gz`."""
     path, inputs = Path(path), []
     for number, line in read_lines(path):
-        if not line.strip():
-            continue
-        text = line.split("\t")[0]
-        if _is_json_lines(path):
-            text, _, _ = _json_fields(line, source_field, source_field, path, number)
-        inputs.append(" ".join(text.split()))
+        if line.strip(" \t"):
+            text = line.split("\t")[0]
+            if _is_json_lines(path):
+                text = _json_fields(line, (source_field,), path, number)[source_field]
+            inputs.append(" ".join(split_tokens(text)))
     return inputs
 
 
-def _json_fields(
-    line: str, source_field: str, target_field: str, path: Path, number: int
-) -> tuple[str, str, dict[str, str]]:
+def _json_fields(line: str, needed: Sequence[str], path: Path, number: int) -> dict[str, str]:
+    """Read the text fields of a JSON object, of which some are needed."""
     try:
         record = parse_json(line)
     except ValueError as error:
         raise InputError(f"not valid JSON ({error})", path, number) from error
     if not isinstance(record, dict):
         raise InputError("expected a JSON object on each line", path, number)
-    for name in (source_field, target_field):
-        if not isinstance(record.get(name), str):
-            raise InputError(f"no text field {name!r}; the line has {', '.join(record) or 'no fields'}", path, number)
-    meta = {k: v for k, v in record.items() if isinstance(v, str) and k not in (source_field, target_field)}
-    return record[source_field], record[target_field], meta
+    for name in needed:
+        if name not in record:
+            raise InputError(f"no field {name!r}; the line has {', '.join(record) or 'no fields'}", path, number)
+        if not isinstance(record[name], str):
+            kind = _JSON_KINDS.get(type(record[name]), "a number")
+            raise InputError(f"the field {name!r} must be a text, but is {kind}", path, number)
+    return {name: value for name, value in record.items() if isinstance(value, str)}
+
+
+_JSON_KINDS: dict[type, str] = {dict: "an object", list: "a list", bool: "true or false", type(None): "null"}
 
 
 def write_examples(path: Path | str, examples: Iterable[Example], *, columns: Sequence[str] = ()) -> int:
@@ -88,7 +97,7 @@ def write_examples(path: Path | str, examples: Iterable[Example], *, columns: Se
     with atomic_write_text(path) as file:
         for example in examples:
             source, target = example.source_text, example.target_text
-            if tuple(source.split()) != example.source or tuple(target.split()) != example.target:
+            if (split_tokens(source), split_tokens(target)) != (example.source, example.target):
                 raise InputError("white space inside a token: it would be read as two", path, count + 1)
             if json_lines:
                 pair = {"input": source, "output": target}

@@ -6,10 +6,10 @@ from pathlib import Path
 from pydantic import AliasPath, BaseModel, Field, NonNegativeInt, ValidationError
 
 from csl.errors import InputError
-from csl.files import read_json
-from csl.runs.recipe import Recipe, read_recipe
 from csl.experiments.experiment import find_runs
+from csl.files import read_json
 from csl.runs.folder import RECORD as RECORD
+from csl.runs.recipe import Recipe, read_recipe
 
 
 class Counts(BaseModel):

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from csl.engine.engine import Broadcast, Engine
 from csl.engine.threads import ONE_THREAD
 from csl.errors import InputError, LimitWarning
-from csl.examples import Example
+from csl.examples import Example, split_tokens
 from csl.grammar import Grammar
 from csl.grammar.output_cfg import ROOT, OutputCfg
 from csl.kernels.budget import COVERED, STOPPED, TOO_MANY, UNCOVERED, Budget
@@ -280,7 +280,7 @@ def _warn(outcomes: Sequence[object]) -> None:
 
 
 def _tokens(text: str | Sequence[str]) -> tuple[str, ...]:
-    return tuple(text.split() if isinstance(text, str) else text)
+    return split_tokens(text) if isinstance(text, str) else tuple(text)
 
 
 def _best(places: npt.NDArray[np.int64], model: Model, sources: Sequence[Sequence[str]], limits: Limits) -> list[Best]:
