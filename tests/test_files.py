@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from csl.errors import InputError
 from csl import files
+from csl.errors import InputError
 from csl.examples import Example, read_examples, write_examples
 from csl.files import atomic_write_text, read_lines, write_json, write_text
 

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from csl.runs.fitting import fit_into
+from csl.runs.run import induce_into
 
 import csl
 from csl.arrays import load_arrays
@@ -18,8 +20,6 @@ from csl.files import write_json, write_text
 from csl.induction.config import InductionConfig
 from csl.model.config import FitConfig
 from csl.report.page import write_report
-from csl.runs.fitting import fit_into
-from csl.runs.run import induce_into
 
 ROOT = Path(csl.__file__).parent
 SOURCES = sorted(ROOT.rglob("*.py"))

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from csl.runs.nqg import fit_into, load_model, save_model
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner, Result
@@ -20,7 +21,6 @@ from csl.examples import Example, write_examples
 from csl.grammar import Grammar, Nt, Rule, parse_grammar, write_grammar
 from csl.grammar.output_cfg import OutputCfg
 from csl.parsing.derivation import Derivation
-from csl.runs.nqg import fit_into, load_model, save_model
 
 from ..parsing.twins import Twin, grammars, output_cfgs, typing_count
 from .tiny_encoders import bert, t5

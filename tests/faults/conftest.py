@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from csl.runs.fitting import fit_into
+from csl.runs.run import induce_into
 
 from csl.datasets import scan
 from csl.errors import CslError
@@ -18,8 +20,6 @@ from csl.induction.config import PRESETS
 from csl.induction.induce import Step
 from csl.model import fit
 from csl.model.config import FitConfig
-from csl.runs.fitting import fit_into
-from csl.runs.run import induce_into
 
 Work = Callable[[], object]
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from csl.runs.fitting import load_model
 
 from csl.arrays import DamagedError, load_arrays
 from csl.errors import InputError
-from csl.runs.fitting import load_model
 
 Files = dict[str, bytes]
 Learn = Callable[..., None]

@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from csl.runs.fitting import fit_into, load_model
+from csl.runs.run import induce_into
+from csl.runs.sampling import write_samples
 
 from csl.examples import Example
 from csl.induction.config import InductionConfig
 from csl.lock import folder_lock
 from csl.model.config import FitConfig
-from csl.runs.fitting import fit_into, load_model
-from csl.runs.run import induce_into
-from csl.runs.sampling import write_samples
 from csl.sampling.config import SampleConfig
 from csl.sampling.sampler import Sampler
 

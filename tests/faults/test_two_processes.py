@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from csl.runs.pipeline import Pipeline, wanted_stages
 from typer.testing import CliRunner
 
 from csl.cli import app
 from csl.errors import CslError, InputError
 from csl.files import atomic_write, write_text
 from csl.lock import LOCK, folder_lock
-from csl.runs.pipeline import Pipeline, wanted_stages
 from csl.runs.recipe import read_recipe
 
 Start = Callable[[Callable[[], object]], Any]

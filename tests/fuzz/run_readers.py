@@ -9,6 +9,11 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+from csl.runs.fitting import fit_into, load_model, read_run, training_file
+from csl.runs.pipeline import Pipeline, wanted_stages
+from csl.runs.run import induce_into
+from csl.runs.runs import read_record
+from csl.runs.sampling import source_licence
 
 from csl.examples import Example, write_examples
 from csl.experiments.paper_tables import TABLES as PAPER_TABLES
@@ -20,12 +25,7 @@ from csl.model.config import FitConfig
 from csl.report.page import render
 from csl.report.report import make_report
 from csl.runs.cache import Cache
-from csl.runs.fitting import fit_into, load_model, read_run, training_file
-from csl.runs.pipeline import Pipeline, wanted_stages
 from csl.runs.recipe import read_recipe
-from csl.runs.run import induce_into
-from csl.runs.runs import read_record
-from csl.runs.sampling import source_licence
 
 from .reader import Files, Reader, content_of
 from .text_readers import RECIPE

@@ -143,6 +143,6 @@ def test_a_lone_wildcard_has_each_typing_once_even_in_a_unit_cycle() -> None:
 
 
 def test_ambiguity_does_not_multiply_the_work() -> None:
-    # Every stretch is derived in a number of ways that grows exponentially with its length.
+    # Every span is derived in a number of ways that grows exponentially with its length.
     lines = ["ROOT => ##ROOT ##ROOT ##ROOT ##ROOT", "ROOT => ##ROOT ##ROOT", "ROOT => x"]
     assert check(lines, "x " * 120, "x " * 119 + "y", "x " * 60 + "X" + " x" * 60) == [True, False, True]

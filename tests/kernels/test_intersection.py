@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from csl.examples import Example
 from csl.grammar import Grammar, Rule, parse_grammar
 from csl.grammar.output_cfg import OutputCfg
-from csl.kernels.source_chart import COVERED, TOO_MANY, UNCOVERED, Forests
+from csl.kernels.budget import COVERED, TOO_MANY, UNCOVERED
+from csl.kernels.source_chart import Forests
 from csl.model.model import Model, context_starts
 from csl.parsing.derivation import Derivation
 from csl.parsing.deriver import DEFAULT, Deriver
@@ -108,7 +109,7 @@ def test_outputs_that_no_derivation_gives(target: tuple[str, ...]) -> None:
     assert deriver.pair_forests([Example((), target)]).status.tolist() == [UNCOVERED]
 
 
-def test_many_stretches_and_many_parts_fit() -> None:
+def test_many_spans_and_many_parts_fit() -> None:
     deriver = Deriver(parse_grammar(["a ### A", "a ### A A", "a ### B", "NT_1 NT_2 ### NT_1 NT_2", "NT_1 ### NT_1 A"]))
     x = ("a",) * 12
     pairs = [Example(x, ("A",) * n + ("B",)) for n in range(8, 30)]

@@ -12,7 +12,7 @@ from csl.examples import Example
 from csl.grammar import Rule, parse_rule
 from csl.induction.config import InductionConfig
 from csl.induction.objective import UNIT, Objective
-from csl.kernels.occurrence import count_pairs, count_sides, occurs, postings
+from csl.kernels.occurrence import Evidence, count_pairs, count_sides, occurs, postings
 
 from . import twins
 from .twins import Encoded, random_rules
@@ -26,7 +26,7 @@ weighted = st.dictionaries(st.builds(Example, texts, outputs), st.integers(1, 5)
 @given(random_rules(longest=5), texts, outputs)
 @example(parse_rule("NT_1 a b ### NT_1 A NT_1"), tuple("aaab"), tuple("AAB"))
 @example(parse_rule("a NT_1 ### A NT_1"), ("a",), ("A",))
-def test_a_side_occurs_where_some_substitution_makes_it_a_stretch(
+def test_a_side_occurs_where_some_substitution_makes_it_a_span(
     rule: Rule, source: tuple[str, ...], target: tuple[str, ...]
 ) -> None:
     encoded = Encoded([rule, text := Rule(source, target)])
@@ -45,11 +45,10 @@ def test_counts_are_those_of_brute_force(rules: list[Rule], examples: dict[Examp
     pairs = list(map(Rule.from_example, examples))
     encoded = Encoded([*rules, *pairs])
     ids, weights = encoded.ids_of(pairs), np.array(list(examples.values()), np.int64)
-    posts = [postings(*encoded.arrays, ids, side, len(encoded.vocabulary)) for side in (0, 1)]
-    alpha, beta = (
-        count_sides(*encoded.arrays, encoded.ids, side, ids, weights, posts[side]).tolist() for side in (0, 1)
-    )
-    both = count_pairs(*encoded.arrays, encoded.ids, ids, weights, *posts).tolist()
+    posts = [postings(encoded.arrays, ids, side, len(encoded.vocabulary)) for side in (0, 1)]
+    evidence = Evidence(ids, weights, *posts)
+    alpha, beta = (count_sides(encoded.arrays, encoded.ids, side, evidence).tolist() for side in (0, 1))
+    both = count_pairs(encoded.arrays, encoded.ids, evidence).tolist()
     for k, rule in enumerate(encoded.rules):
         in_source = Counter({e: n for e, n in examples.items() if twins.occurs(rule.source, e.source)})
         in_target = Counter({e: n for e, n in examples.items() if twins.occurs(rule.target, e.target)})

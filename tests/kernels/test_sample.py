@@ -35,7 +35,7 @@ def test_expanding_gives_the_pairs_of_the_derivations(rules: list[Rule], seed: i
     grammar = Grammar(rules)
     numbers, offsets, trees = drawn(grammar, 4, 20, seed)
     deriver = Deriver(grammar)
-    x, xo, y, yo = expand(*deriver.arrays, numbers, offsets, most)
+    x, xo, y, yo = expand(deriver.arrays, numbers, offsets, most)
     for i, tree in enumerate(trees):
         sides = [tuple(map(deriver.vocabulary.token, side[o[i] : o[i + 1]].tolist())) for side, o in ((x, xo), (y, yo))]
         example = tree.example
@@ -74,7 +74,7 @@ def test_coverage_evens_out_uses_and_counts_them() -> None:
 
 
 @given(st.lists(st.lists(st.floats(0, 1e3), max_size=5), max_size=6))
-def test_cumulated_starts_anew_in_every_group(groups: list[list[float]]) -> None:
+def test_cumulated_restarts_in_every_group(groups: list[list[float]]) -> None:
     weights, offsets = flat(groups, np.float64)  # type: ignore[arg-type]
     assert cumulated(weights, offsets).tolist() == [x for group in groups for x in np.cumsum(group).tolist()]
 

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from csl.grammar import Nt, Rule, compose, parse_rule
 from csl.kernels.hashing import build_table
 from csl.kernels.store import source_hashes
-from csl.kernels.unify import unify
+from csl.kernels.unify import Shape, unify
 
 from .twins import Encoded, places, random_rules, renamed, unifications
 
@@ -30,11 +30,11 @@ def found(
 ) -> Triples:
     """What the kernel finds among the rules, for all of them or the first ones as r_c."""
     encoded = Encoded(rules)
-    table = build_table(source_hashes(*encoded.arrays, 0), encoded.ids)
-    r_c, g, *candidates = unify(*encoded.arrays, *table, encoded.ids[:first], max_arity, repeats, lone_target)
-    r_add = encoded.store.add(*candidates)
+    table = build_table(source_hashes(encoded.arrays, 0), encoded.ids)
+    pairs, candidates = unify(encoded.arrays, table, encoded.ids[:first], Shape(max_arity, repeats, lone_target))
+    r_add = encoded.store.add(candidates)
     triples: Triples = defaultdict(set)
-    for c, other, new in zip(r_c, g, r_add, strict=True):
+    for (c, other), new in zip(pairs, r_add, strict=True):
         triples[encoded.rules[c], encoded.rules[other]].add(encoded.store.rule(new, encoded.vocabulary))
     return triples
 

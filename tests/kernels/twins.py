@@ -5,6 +5,7 @@ from functools import cache
 from itertools import pairwise
 from math import log2
 
+import numpy as np
 from hypothesis import strategies as st
 
 from csl.examples import Example
@@ -12,6 +13,8 @@ from csl.grammar import Nt, Rule, Symbol
 from csl.grammar.store import RuleStore
 from csl.grammar.vocabulary import IntArray, Vocabulary
 from csl.induction.config import InductionConfig
+from csl.kernels.derive import Parser, build_trie
+from csl.kernels.flat import max_arity
 
 Side = tuple[Symbol, ...]
 
@@ -26,6 +29,11 @@ class Encoded:
         assert self.ids.tolist() == list(range(len(self.rules)))
         self.arrays = self.store.arrays
 
+    def parser(self, max_units: int) -> Parser:
+        """A parser of all the rules."""
+        trie, arity = build_trie(self.arrays, self.ids), max(1, max_arity(self.arrays, self.ids))
+        return Parser(self.arrays, trie, np.ones(len(self.ids), np.bool_), arity, max_units)
+
     def ids_of(self, rules: Iterable[Rule]) -> IntArray:
         return self.ids[[self.rules.index(rule) for rule in rules]]
 
@@ -38,7 +46,7 @@ def erased(side: Sequence[Symbol]) -> list[str | None]:
 
 
 def places(part: Sequence[Symbol], whole: Sequence[Symbol]) -> list[int]:
-    """Where a stretch occurs."""
+    """Where a span occurs."""
     n = len(part)
     return [p for p in range(len(whole) - n + 1) if tuple(whole[p : p + n]) == tuple(part)]
 
@@ -98,7 +106,7 @@ def _above(c: Rule, i: int, j: int, g: Rule) -> Iterator[Rule]:
 
 
 def occurs(side: Sequence[Symbol], text: Sequence[str]) -> bool:
-    """Whether the side, each of its nonterminals standing for one token or more, is a stretch of the text."""
+    """Whether the side, each of its nonterminals standing for one token or more, is a span of the text."""
 
     def here(p: int, at: int) -> bool:
         if p == len(side):
@@ -131,7 +139,11 @@ def cost(rule: Rule, examples: Mapping[Example, int], config: InductionConfig) -
 
 def derivable(rules: Sequence[Rule], query: Rule, max_units: int) -> bool:
     """Whether the rules derive the query, whose nonterminals derive themselves."""
-    x, longest = query.source, len(query.target)
+    return query.target in targets_of(rules, query.source, max_units, len(query.target))
+
+
+def targets_of(rules: Sequence[Rule], x: Side, max_units: int, longest: int) -> frozenset[Side]:
+    """Every target of at most `longest` symbols that x derives; nonterminals of x derive themselves."""
 
     @cache
     def span(i: int, j: int, units: int) -> frozenset[Side]:
@@ -154,7 +166,7 @@ def derivable(rules: Sequence[Rule], query: Rule, max_units: int) -> bool:
         elif i < j and x[i] == source[0]:
             yield from matches(source[1:], i + 1, j)
 
-    return query.target in span(0, len(x), max_units)
+    return span(0, len(x), max_units)
 
 
 def fill(rule: Rule, parts: tuple[Side, ...]) -> Side:

@@ -9,6 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 import pytest
+from csl.runs.augmenting import Plan, augment_into
 
 from csl.engine.threads import Threads
 from csl.errors import InputError
@@ -19,7 +20,6 @@ from csl.induction.config import preset
 from csl.report.report import POINTS, Report, make_report, read_curves, score_systems
 from csl.report.run_data import SYSTEMS, RunData
 from csl.runs import stages
-from csl.runs.augmenting import Plan, augment_into
 
 VERBS = {"walk": "WALK", "run": "RUN", "look": "LOOK"}
 TRAIN = [

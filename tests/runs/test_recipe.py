@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from csl.baselines.nqg import config as nqg
 from csl.datasets.registry import DATA_SETS
 from csl.errors import InputError
-from csl.runs.recipe import RECIPES, Recipe, only, read_recipe, recipe_names
 from csl.induction import config as induction
 from csl.model import config as fitting
+from csl.runs.recipe import RECIPES, Recipe, only, read_recipe, recipe_names
 from csl.sampling import config as sampling
 
 PRESET = {"smcalflow-cs": "smcalflow", "smcalflow-cs-tenth": "smcalflow"}

@@ -1,8 +1,7 @@
 """The stream of samples: repeatable, filtered as asked, ended when nothing new comes, valid and derivable."""
 
-import inspect
 from collections.abc import Sequence
-from itertools import islice
+from itertools import islice, zip_longest
 
 import numpy as np
 import pytest
@@ -76,9 +75,18 @@ def test_no_samples_are_none_at_all() -> None:
 
 
 def test_samples_come_as_they_are_asked_for() -> None:
-    stream = sampler().stream(10**12)
-    assert inspect.isgenerator(stream)
-    assert len(list(islice(stream, 5))) == 5
+    assert len(list(islice(sampler().stream(10**12), 5))) == 5
+
+
+@every_strategy
+def test_two_streams_do_not_disturb_each_other(strategy: str) -> None:
+    some = sampler(strategy, unique=True, new=True, min_depth=1, max_depth=2, train=TRAIN)
+    one, other = list(some.stream(9)), list(some.stream(1000))
+    streams = some.stream(9), some.stream(1000)
+    both = list(zip_longest(*streams))
+    assert [sample for sample, _ in both if sample] == one
+    assert [sample for _, sample in both if sample] == other
+    assert [stream.exhausted for stream in streams] == [False, True]
 
 
 # what is kept
@@ -126,12 +134,9 @@ def test_a_finite_grammar_is_exhausted(strategy: str, threads: int) -> None:
 
 def test_a_stream_that_gets_what_it_asks_for_is_not_exhausted() -> None:
     some = sampler(min_depth=1, max_depth=2, unique=True)
-    assert len(list(some.stream(15))) == 15
-    assert not some.exhausted
-    list(some.stream(16))
-    assert some.exhausted
-    list(some.stream(3))
-    assert not some.exhausted
+    for count, exhausted in ((15, False), (16, True), (3, False)):
+        assert len(list(some.stream(count))) == min(count, 15)
+        assert some.exhausted is exhausted
 
 
 def test_a_stream_ends_where_everything_is_known_or_too_long() -> None:

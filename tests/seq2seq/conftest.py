@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import torch
+from csl.runs.training import train
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 from transformers import (
     BartConfig,
@@ -18,7 +19,6 @@ from transformers import (
 )
 
 from csl.examples import Example
-from csl.runs.training import train
 from csl.seq2seq.config import TrainConfig
 
 os.environ["CUDA_VISIBLE_DEVICES"] = ""  # to the bit the same is a promise of the CPU; child processes know it too

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 import torch
 from accelerate.state import AcceleratorState
+from csl.runs.training import train
 
 from csl.errors import CslError, InputError, LimitWarning
 from csl.examples import Example, write_examples
-from csl.runs.training import train
 from csl.seq2seq.checkpoint import Tensors
 from csl.seq2seq.config import TrainConfig
 from csl.seq2seq.predictor import Prediction, Seq2Seq

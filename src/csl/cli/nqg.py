@@ -98,6 +98,7 @@ def parse(
     The model abstains where no derivation of the input gives a valid output: the output is then empty, and for a single
     input the exit code is 1.
     """
+    from csl.examples import split_tokens
     from csl.examples.formats import read_inputs
 
     of_file = is_file(text, file, literal)
@@ -106,7 +107,7 @@ def parse(
     from csl.runs.stages.nqg import load_model
     from csl.seq2seq.predictor import choose_device
 
-    parses = load_model(run, str(choose_device(device))).parse_all([line.split() for line in inputs])
+    parses = load_model(run, str(choose_device(device))).parse_all([split_tokens(line) for line in inputs])
     for line, found in zip(inputs, parses, strict=True):
         cells = [line] if of_file else []
         cells.append(found.text if found else "")

@@ -8,7 +8,7 @@ CSL. The driver, which runs the algorithm, is not repeated: its checkpoints are 
 
 import os
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import count
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -81,13 +81,18 @@ class Ray(Engine):
             packed = pack(chunk)
             self.sent += len(packed)
             tasks.append(self._work.remote(self._ray.get, call, body, packed))
-        return self._results(tasks)
+        return list(map(unpack, self._results(tasks)))
+
+    def each(self, function: Callable[..., Any], items: Iterable[Any], *state: Any) -> list[Any]:
+        """Call `function(item, *state)` for each item, side by side; return the results in order."""
+        task = self._ray.remote(num_cpus=1, max_retries=RETRIES)(function)
+        return self._results([task.remote(item, *state) for item in items])
 
     def _results(self, tasks: list[Any]) -> list[Any]:
         """Wait for all tasks; an error of the function is raised as it was there."""
         errors = self._ray.exceptions
         try:
-            return [unpack(packed) for packed in self._ray.get(tasks)]
+            return list(self._ray.get(tasks))
         except errors.RayTaskError as error:
             raise error.cause from error
         except errors.RayError as error:

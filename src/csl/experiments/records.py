@@ -8,7 +8,7 @@ from pydantic import AliasPath, BaseModel, Field, NonNegativeInt, ValidationErro
 from csl.errors import InputError
 from csl.experiments.experiment import find_runs
 from csl.files import read_json
-from csl.runs.folder import RECORD as RECORD
+from csl.runs.folder import RECORD
 from csl.runs.recipe import Recipe, read_recipe
 
 

@@ -246,9 +246,7 @@ def _repeated(target: IntArray, slots: IntArray) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _parse_each(
-    cfg: CompiledCfg, values: IntArray, offsets: OffsetArray, from_root: bool, budget: Budget
-) -> IntArray:
+def _parse_each(cfg: CompiledCfg, values: IntArray, offsets: OffsetArray, from_root: bool, budget: Budget) -> IntArray:
     """Return the status of each target: whether any category, or the start symbol, derives it."""
     status = np.zeros(len(offsets) - 1, np.int32)
     room = _room(cfg, 0, np.max(np.diff(offsets)) if len(status) > 0 else 0)

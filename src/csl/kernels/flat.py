@@ -13,7 +13,7 @@ SOURCE, TARGET = 0, 1  # the sides of a rule
 
 
 class Rules(NamedTuple):
-    """Rules end to end: rule r is `values[begin[r]:begin[r + 1]]`, source then target; its source ends at `middle[r]`."""
+    """Rules end to end: rule r is `values[begin[r]:begin[r + 1]]`, source then target, divided at `middle[r]`."""
 
     values: npt.NDArray[np.int32]
     begin: npt.NDArray[np.int64]

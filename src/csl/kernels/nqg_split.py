@@ -2,9 +2,9 @@
 
 A split of ⟨x, y⟩ is a span of x, which must occur once, with the span of y that belongs to it. The inner part is
 ⟨span of x, span of y⟩; the outer part is ⟨x, y⟩ with a fresh nonterminal in place of both. The chart of the pair tells
-which inner parts a grammar derives. Which outer parts it derives is found from the top: the whole pair is open; where a rule
-is applied to what is open and all children but one are derived, that child is open, and its span of y is determined.
-With c open pairs of n source symbols this costs c walks over the trie of the sources.
+which inner parts a grammar derives. Which outer parts it derives is found from the top: the whole pair is open; where
+a rule is applied to what is open and all children but one are derived, that child is open, and its span of y is
+determined. With c open pairs of n source symbols this costs c walks over the trie of the sources.
 """
 
 import numpy as np

@@ -10,11 +10,11 @@ from csl.kernels.hashing import Table, erased_hash, find_slot, sequence_hash
 
 
 class Interned(NamedTuple):
-    """Rules with a hash table of them. The arrays may be longer than what is used: the first `count` rules."""
+    """Rules with a hash table of them. The arrays may be longer than what is used: the first `size` rules."""
 
     rules: Rules
     table: Table
-    count: int
+    size: int
 
 
 @njit(cache=True, nogil=True)
@@ -30,10 +30,10 @@ def _same_rule(rules, r, others, k):
     a, b, length = rules.begin[r], others.begin[k], others.begin[k + 1] - others.begin[k]
     if rules.begin[r + 1] - a != length or rules.middle[r] - a != others.middle[k] - b:
         return False
-    for t in range(length):
-        if rules.values[a + t] != others.values[b + t]:
-            return False
-    return True
+    t = 0
+    while t < length and rules.values[a + t] == others.values[b + t]:
+        t += 1
+    return t == length
 
 
 @njit(cache=True, nogil=True)

@@ -34,7 +34,7 @@ class Candidates(NamedTuple):
 
     rules: Rules
     origin: np.ndarray  # a row for each rule
-    count: int
+    size: int
 
 
 @njit(cache=True, nogil=True)

@@ -17,7 +17,6 @@ class FitConfig(BaseModel):
     learning_rate: Annotated[float, Field(gt=0, le=10, description="of Adam")] = 0.01
     steps: Annotated[int, Field(ge=1, description="steps of Adam, or passes of EM, at most")] = 2000
     batch_size: Annotated[int, Field(ge=1, le=10**6, description="examples a step of Adam")] = 256
-    patience: Annotated[int, Field(ge=0, description="stop after so many checks on dev without gain; 0: never")] = 0
     max_units: Annotated[int, Field(ge=0, le=100, description="lone-nonterminal sources in a row, at most")] = 1
     seed: Annotated[int, Field(ge=0, lt=2**63, description="of the initial parameters and the batches")] = 0
     restarts: Annotated[int, Field(ge=1, le=1000, description="fits, each with its own seed; the likeliest counts")] = 1

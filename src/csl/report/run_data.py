@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from csl.errors import InputError
-from csl.examples import Example, read_examples
+from csl.examples import Example, read_examples, split_tokens
 from csl.examples.formats import read_inputs
 from csl.files import parse_json, read_json, read_lines
 from csl.grammar import Grammar, Rule
@@ -47,7 +47,7 @@ class RunData:
             run,
             run.grammar(),
             tuple(read_examples(test, columns=("category",)) if test else run.examples("test")),
-            tuple(tuple(line.split()) for line in read_inputs(unlabelled)) if unlabelled else (),
+            tuple(map(split_tokens, read_inputs(unlabelled))) if unlabelled else (),
         )
 
     @cached_property

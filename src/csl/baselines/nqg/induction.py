@@ -165,7 +165,7 @@ class Search:
         return Parser(rules, trie, alive, MAX_NONTERMINALS, 0)
 
     def _current(self) -> Parser:
-        """Return a parser of the rules alive; the trie still serves when some of them have gone, as long as none comes."""
+        """Return a parser of the rules alive; the trie serves for as long as rules only go."""
         return Parser(self._store.arrays, self._trie, self.alive, MAX_NONTERMINALS, 0)
 
     def _derivations(self, rules: Ids, banned: Ids) -> tuple[Ids, npt.NDArray[np.int64]]:

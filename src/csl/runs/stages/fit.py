@@ -10,7 +10,7 @@ from typing import Any
 from csl.engine.engine import Engine
 from csl.engine.threads import ONE_THREAD
 from csl.errors import InputError
-from csl.examples import Example
+from csl.examples import Example, split_tokens
 from csl.examples.formats import read_inputs
 from csl.files import hash_file, write_text
 from csl.grammar import Grammar
@@ -158,7 +158,7 @@ def fit(
                     f"mean log p(x, y) {progress.train:.3f}"
                 )
 
-            fits.append(optimise(grammar, data, start, None, output_cfg, report, checkpoint))
+            fits.append(optimise(grammar, data, start, output_cfg, report, checkpoint))
         best = likeliest(fits)
         if config.restarts > 1:
             values = ", ".join(f"{fitted.log_prob:.3f}" for fitted in fits)
@@ -188,4 +188,4 @@ def _unlabelled(folder: RunFolder, options: FitOptions) -> list[tuple[str, ...]]
     inputs = [line for line in read_inputs(options.unlabelled) if line] if options.unlabelled else []
     if inputs:
         write_text(folder.path / "unlabelled.txt", "".join(f"{line}\n" for line in inputs))
-    return [tuple(line.split()) for line in inputs]
+    return [split_tokens(line) for line in inputs]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from csl.baselines.nqg.config import NqgFitConfig, NqgInductionConfig
 from csl.baselines.nqg.induction import Addition, induce
 from csl.errors import InputError
+from csl.examples import split_tokens
 from csl.files import atomic_write, hash_file, hash_folder, link, read_json, write_json, write_text
 from csl.grammar import Grammar, read_grammar, write_grammar
 from csl.grammar.output_cfg import OutputCfg
@@ -153,7 +154,7 @@ class NqgFit(Stage):
         from csl.seq2seq.predictor import choose_device  # noqa: PLC0415
 
         model = load_model(work.folder.path / self._place, str(choose_device(work.device)))
-        return [found.text if found else "" for found in model.parse_all([line.split() for line in inputs])]
+        return [found.text if found else "" for found in model.parse_all([split_tokens(line) for line in inputs])]
 
 
 def fit_options(options: NqgOptions) -> dict[str, Any]:
