@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Callable
 from functools import cache
-from math import fsum, inf, log, prod
+from math import fsum, inf, log
 from pathlib import Path
 from pkgutil import resolve_name
 from random import Random
@@ -37,10 +37,8 @@ from csl.parsing.derivation import Derivation
 from csl.sampling.config import SampleConfig
 from csl.sampling.sampler import Sampler
 
-from .induction.test_search import configs, little_data
-from .model.twins import random_theta
-from .parsing.twins import grammars, inputs, output_cfgs
-from .sampling.twins import chi_square_excess
+from .grammars import all_derivations, configs, grammars, inputs, little_data, options, output_cfgs, random_theta
+from .sampling.frequencies import chi_square_excess
 
 SOURCE = Path(reference.__file__)
 PAGE = Path(__file__).parents[1] / "docs" / "paper.md"
@@ -77,9 +75,8 @@ def kernel_order(examples: list[Example], seeds: list[Rule]) -> Callable[[Rule],
 def induce_both(
     examples: list[Example], config: InductionConfig, seeds: list[Rule], cfg: OutputCfg | None = None
 ) -> tuple[Induced, reference.Search, list[Rule]]:
-    options = reference.Options(**config.model_dump(include=set(reference.Options._fields)))
     counted = list(dict.fromkeys(examples)) if config.drop_duplicates else examples
-    search = reference.Search(counted, options, seeds, tie=kernel_order(examples, seeds))
+    search = reference.Search(counted, options(config), seeds, tie=kernel_order(examples, seeds))
     if cfg is not None:
         search.valid = lambda target: bool(cfg.typings(target))
     return induce(examples, config, seeds=seeds, output_cfg=cfg), search, search.induce()
@@ -140,12 +137,10 @@ class Case:
         self.x, self.max_units = x, max_units
         self.fast = Model(grammar, *theta, max_units=max_units)
         self.plain = reference.Model(grammar, *theta)
-        count = reference.Chart(self.plain.rules, x, None, max_units).fold(
-            lambda rule, context, parts: prod(parts), sum
-        )
-        assume(0 < count < 200)
+        trees = all_derivations(self.plain.rules, x, max_units)
+        assume(trees)
         self.trees: dict[Tokens, list[tuple[float, Derivation]]] = {}
-        for z in reference.derivations(self.plain.rules, x, None, max_units):
+        for z in trees:
             self.trees.setdefault(z.example.target, []).append((reference.probability(self.plain, z), z))
 
 
