@@ -1,10 +1,10 @@
 """GECA, "Good-Enough Compositional Data Augmentation" (Andreas 2020; paper, appendix "Comparison with GECA").
 
-Fragments of examples that occur in one environment are interchangeable: if f and g both fill a template, and f is also
+Fragments of examples that fill one template are interchangeable: if f and g both fill it, and f is also
 in an example u, then u with g in the place of f is a new pair. Fragments that share a token are not swapped, and pairs
 of the training set are no results. Nothing is recursive: a result is one swap away from a training example.
 
-What a fragment, a template and an environment are, and how they are joined, is in `csl.kernels.geca`. A swap is a
+What a fragment and a template are, and how they are joined, is in `csl.kernels.geca`. A swap is a
 triple (u, f, g). All swaps have numbers, and are made in a random order that is computed, not stored.
 """
 
@@ -19,11 +19,20 @@ from pydantic import BaseModel, ConfigDict, Field
 from csl.errors import InputError
 from csl.examples import Example
 from csl.grammar.vocabulary import Vocabulary
-from csl.kernels.geca import collect, draw_swaps, interchangeable, locate, mark_shared, sequence_keys
+from csl.kernels.geca import (
+    Sequences,
+    Swaps,
+    collect,
+    draw_swaps,
+    interchangeable,
+    locate,
+    mark_shared,
+    sequence_keys,
+)
 from csl.kernels.hashing import build_table
 from csl.kernels.sample import keep_new, missing
 
-MOST_PAIRS = 5 * 10**9  # of fragments in one environment; some minutes
+MOST_PAIRS = 5 * 10**9  # of fragments in one template; some minutes
 CHUNK = 4096  # swaps made together
 PATIENCE = 25  # chunks after which is looked at how many new pairs they brought
 SCARCE = 0.001  # if they add less than this share to what was found, or nothing, there are no more
@@ -35,9 +44,6 @@ class GecaConfig(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     window: Annotated[int, Field(ge=1, le=100, description="tokens of a span, at most")] = 4
-    context: Annotated[
-        int | None, Field(ge=1, le=1000, description="tokens around holes that must agree; none: the whole template")
-    ] = None
     unique: Annotated[bool, Field(description="each pair once")] = False
     seed: Annotated[int, Field(ge=0, lt=2**63, description="of the order of swaps")] = 0
 
@@ -58,7 +64,7 @@ class Geca:
     def __init__(
         self, train: Sequence[Example], config: GecaConfig, progress: Callable[[str], None] = lambda _: None
     ) -> None:
-        """Find fragments and what they can be swapped for; `progress` hears what is going on."""
+        """Find fragments and what they can be swapped for; `progress` is called with what is being done."""
         self.config = config
         self.exhausted = False  # whether the last stream ended because there were no more pairs
         first = {example: k for k, example in reversed(list(enumerate(train, start=1)))}
@@ -66,50 +72,47 @@ class Geca:
         self._lines = [first[example] for example in distinct]
         vocabulary = Vocabulary()
         vocabulary.add("")  # the separator, SEPARATOR
-        self._values, self._begin = vocabulary.encode_tokens((*e.source, "", *e.target) for e in distinct)
+        self._sequences = Sequences(*vocabulary.encode_tokens((*e.source, "", *e.target) for e in distinct))
         self._tokens = np.array([vocabulary.token(i) for i in range(len(vocabulary))], object)
-        window, context = config.window, config.context or 0
-        sequences = self._values, self._begin
+        sequences, window = self._sequences, config.window
 
-        progress("looking for environments that fragments share …")
+        progress("looking for templates that fragments share …")
         bits = _bits(distinct, window)
-        found = collect(*sequences, window, context, mark_shared(*sequences, window, context, bits), bits)
-        environments, hashes = _shared(found)
+        templates, hashes = _shared(collect(sequences, window, mark_shared(sequences, window, bits), bits))
         fragments, members = _numbered(hashes)
         progress(f"looking for the places of {len(fragments):,} fragments …")
         table = build_table(fragments, np.arange(len(fragments)))
-        sizes, self._spans, places = locate(*sequences, window, table.keys, table.first, len(fragments))
-        self._places, self._place_offsets = _by_key(places[:, 0], places[:, 1], len(fragments))
-        groups = np.flatnonzero(np.concatenate([[True], environments[1:] != environments[:-1], [True]]))
+        sizes, spans, places = locate(sequences, window, table, len(fragments))
+        groups = np.flatnonzero(np.concatenate([[True], templates[1:] != templates[:-1], [True]]))
         if (pairs := int((np.diff(groups) ** 2).sum())) > MOST_PAIRS:
-            raise InputError(f"{pairs:,} pairs of fragments to compare: too many; lower window or raise context")
+            raise InputError(f"{pairs:,} pairs of fragments to compare: too many; lower window")
         number = np.repeat(np.arange(len(groups) - 1, dtype=np.int32), np.diff(groups))
-        homes, home_offsets = _by_key(members, number, len(fragments))
+        homes = _by_key(members, number, len(fragments))
         progress("joining fragments …")
-        self._offsets, self._others = interchangeable(
-            *sequences, window, self._spans, members, groups, homes, home_offsets
-        )
-        self._ends = np.cumsum(sizes * np.diff(self._offsets))
+        others = Sequences(*interchangeable(sequences, window, spans, Sequences(members, groups), homes))
+        ends = np.cumsum(sizes * np.diff(others.offsets))
+        self._swaps = Swaps(spans, _by_key(places[:, 0], places[:, 1], len(fragments)), others, ends)
 
     @property
     def swaps(self) -> int:
         """The number of swaps; some lead to the same pair, or to one of the training set."""
-        return int(self._ends[-1]) if len(self._ends) else 0
+        return int(self._swaps.ends[-1]) if len(self._swaps.ends) else 0
 
     @property
     def fragments(self) -> int:
         """The number of fragments that can be swapped for another."""
-        return int(np.count_nonzero(np.diff(self._offsets)))
+        return int(np.count_nonzero(np.diff(self._swaps.others.offsets)))
 
     def stream(self, count: int) -> Iterator[Swap]:
         """Make `count` swaps, fewer if there are not so many; then `exhausted` is true.
 
         Without `unique` a pair comes up as often as there are swaps that lead to it.
         """
-        _, slots, known = keep_new(sequence_keys(self._values, self._begin), np.zeros(1 << 16, np.uint64), 0)
+        _, slots, known = keep_new(sequence_keys(*self._sequences), np.zeros(1 << 16, np.uint64), 0)
         found, fresh, self.exhausted = 0, 0, False
         for start in range(0, self.swaps if count > 0 else 0, CHUNK):
-            values, begin, rows = self._draw(start, min(start + CHUNK, self.swaps))
+            stop = min(start + CHUNK, self.swaps)
+            values, begin, rows = draw_swaps(self._sequences, self._swaps, self.config.seed, start, stop)
             keys = sequence_keys(values, begin)
             if self.config.unique:
                 good, slots, known = keep_new(keys, slots, known)
@@ -127,12 +130,6 @@ class Geca:
                 fresh = 0
         self.exhausted = found < count
 
-    def _draw(self, start: int, stop: int) -> tuple[npt.NDArray[Any], ...]:
-        return draw_swaps(
-            self._values, self._begin, self._spans, self._places, self._place_offsets, self._others, self._offsets,
-            self._ends, self.config.seed, start, stop,
-        )  # fmt: skip
-
     def _swap(self, sequence: npt.NDArray[np.int32], parent: int, old: int, new: int) -> Swap:
         tokens = self._tokens[sequence].tolist()
         middle = tokens.index("")
@@ -141,9 +138,10 @@ class Geca:
 
     def fragment(self, f: int) -> tuple[str, ...]:
         """Give the spans of a fragment as texts."""
-        s, *spans = self._spans[f]
-        starts = ((self._begin[s] + p, n) for p, n in (spans[:2], spans[2:]) if n)
-        return tuple(" ".join(self._tokens[self._values[p : p + n]]) for p, n in starts)
+        s, *spans = self._swaps.spans[f]
+        values, offsets = self._sequences
+        starts = ((offsets[s] + p, n) for p, n in (spans[:2], spans[2:]) if n)
+        return tuple(" ".join(self._tokens[values[p : p + n]]) for p, n in starts)
 
 
 def _bits(examples: Sequence[Example], window: int) -> int:
@@ -153,7 +151,7 @@ def _bits(examples: Sequence[Example], window: int) -> int:
 
 
 def _shared(found: npt.NDArray[np.uint64]) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]:
-    """Sort (environment, fragment), and keep those of environments with more than one fragment, each once."""
+    """Sort (template, fragment), and keep those of templates with more than one fragment, each once."""
     found = found[np.lexsort((found[:, 1], found[:, 0]))]
     again = (found[1:] == found[:-1]).all(axis=1)
     found = found[np.concatenate([[True], ~again])[: len(found)]]
@@ -163,7 +161,7 @@ def _shared(found: npt.NDArray[np.uint64]) -> tuple[npt.NDArray[np.uint64], npt.
 
 
 def _numbered(hashes: npt.NDArray[np.uint64]) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.int32]]:
-    """Give hashes numbers as they come up: those of an environment are then close together in memory."""
+    """Give hashes numbers as they come up: those of a template are then close together in memory."""
     known, first, which = np.unique(hashes, return_index=True, return_inverse=True)
     order = np.argsort(first)
     number = np.empty(len(known), np.int32)
@@ -171,9 +169,7 @@ def _numbered(hashes: npt.NDArray[np.uint64]) -> tuple[npt.NDArray[np.uint64], n
     return known[order], number[which]
 
 
-def _by_key(
-    keys: npt.NDArray[Any], values: npt.NDArray[Any], number: int
-) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
-    """Sort values by keys 0 … number − 1; return them with the offsets of the keys."""
+def _by_key(keys: npt.NDArray[Any], values: npt.NDArray[Any], number: int) -> Sequences:
+    """Sort values by keys 0 … number − 1."""
     offsets = np.concatenate([[0], np.cumsum(np.bincount(keys, minlength=number))]).astype(np.int64)
-    return values[np.argsort(keys, kind="stable")], offsets
+    return Sequences(values[np.argsort(keys, kind="stable")], offsets)

@@ -14,9 +14,6 @@ def geca(
     out: Annotated[Path, typer.Option(help="The .tsv or .jsonl file to write, or either with .gz.")],
     number: Annotated[int, typer.Option("-n", min=1, help="How many pairs, at most.")] = 100_000,
     window: Annotated[int, typer.Option(help="Tokens of a span of a fragment, at most.")] = 4,
-    context: Annotated[
-        int | None, typer.Option(help="Templates agree if so many tokens around holes do; default: all tokens.")
-    ] = None,
     unique: Annotated[bool, typer.Option("--unique", help="Each pair once.")] = False,
     seed: Annotated[int, typer.Option(help="Of the order of swaps.")] = 0,
     merge: Annotated[Path | None, typer.Option(help="Another file, for old and new pairs in equal parts.")] = None,
@@ -37,7 +34,7 @@ def geca(
     from csl.runs.geca import licence_beside, write_merged, write_swaps
 
     console, start = new_console(), time.perf_counter()
-    options = changed(GecaConfig(), {"window": window, "context": context, "unique": unique, "seed": seed})
+    options = changed(GecaConfig(), {"window": window, "unique": unique, "seed": seed})
     if weights and not merge:
         raise InputError("--weights is of the merged file; name one with --merge")
     if merge and merge.resolve() == out.resolve():
@@ -52,11 +49,9 @@ def geca(
             out, found, number, provenance=provenance, about={"train": str(train), "licence": licence_beside(train)},
             progress=lambda n: live.update(f"{n:,} of {number:,} pairs"),
         )  # fmt: skip
-    kept = f", context {context}" if context else ""
     console.print(f"{found.fragments:,} fragments can be swapped for others: {found.swaps:,} swaps")
     console.print(
-        f"{written:,} pairs (window {window}{kept}{' unique' * unique}, seed {seed}); "
-        f"{time.perf_counter() - start:.1f} s"
+        f"{written:,} pairs (window {window}{' unique' * unique}, seed {seed}); {time.perf_counter() - start:.1f} s"
     )
     if found.exhausted:
         console.print(f"fewer than {number:,}: there are no more, or almost none")

@@ -1,8 +1,8 @@
-"""Workers of a Ray cluster: of this machine alone, or of many.
+"""Workers of a Ray cluster: of this machine, or of many.
 
-State that is kept goes into Ray's object store once, from where each machine takes it once; of state that grows, only
-the new ends follow. Each stretch is a task. Ray repeats a task whose worker or machine is lost, and since results are
-put together in the order of the stretches, a loss costs time and changes nothing. Machines need the same version of
+State that is broadcast goes into Ray's object store once, from where each machine takes it once; of state that grows,
+only the new ends follow. Each chunk is a task. Ray repeats a task whose worker or machine is lost, and since results
+are put together in the order of the chunks, a loss costs time and changes nothing. Machines need the same version of
 CSL. The driver, which runs the algorithm, is not repeated: its checkpoints are for that.
 """
 
@@ -16,14 +16,14 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from csl import __version__
-from csl.engine.engine import CHUNKS, Arrays, Engine, Growing, Kept, are_few
+from csl.engine.engine import CHUNKS, Broadcast, Engine, Growing, are_few
 from csl.engine.threads import Threads
-from csl.engine.worker import Call, Piece, pack, unpack, work
+from csl.engine.worker import Call, Shared, pack, unpack, work
 from csl.errors import CslError, InputError
 
 PATIENCE = 5  # seconds to wait for the machine of an address; Ray itself waits for minutes
-RETRIES = 5  # of a stretch whose worker is lost; one that kills every worker must come to an end
-_numbers = count()  # of calls and of pieces of state; never used again, as workers remember them
+RETRIES = 5  # of a chunk whose worker is lost; one that kills every worker must come to an end
+_numbers = count()  # of calls and of shared state; never used again, as workers remember them
 
 
 class Ray(Engine):
@@ -48,7 +48,7 @@ class Ray(Engine):
         self.number = max(1, int(ray.cluster_resources().get("CPU", 1)))
         self.sent = 0
         self._work = ray.remote(num_cpus=1, max_retries=RETRIES)(work)
-        self._pieces: WeakKeyDictionary[Kept[Any] | Growing, Piece] = WeakKeyDictionary()
+        self._shared: WeakKeyDictionary[Broadcast[Any] | Growing, Shared] = WeakKeyDictionary()
         self._lengths: WeakKeyDictionary[Growing, list[int]] = WeakKeyDictionary()
 
     @property
@@ -70,18 +70,17 @@ class Ray(Engine):
     def chunks(
         self, function: Callable[..., Any], items: Any, *state: Any, parts: int = 0, least: int | None = None
     ) -> list[Any]:
-        """Apply the function to stretches, in tasks."""
+        """Apply the function to chunks, in tasks."""
         if not parts and are_few(items, least):
             return self._local.chunks(function, items, *state, parts=1)
-        pieces = {place: self._piece(part) for place, part in enumerate(state) if isinstance(part, Kept | Growing)}
-        rest = [None if place in pieces else part for place, part in enumerate(state)]
-        call, kept = self._put((function, rest)), {piece.key for piece in self._pieces.values()}
-        about = Call(__version__, next(_numbers), pieces, kept)
-        tasks = []
-        for stretch in np.array_split(items, parts or CHUNKS * self.number):
-            packed = pack(stretch)
+        shared = {k: self._share(part) for k, part in enumerate(state) if isinstance(part, Broadcast | Growing)}
+        rest = [None if k in shared else part for k, part in enumerate(state)]
+        body, in_use = self._put((function, rest)), {known.key for known in self._shared.values()}
+        call, tasks = Call(__version__, next(_numbers), shared, in_use), []
+        for chunk in np.array_split(items, parts or CHUNKS * self.number):
+            packed = pack(chunk)
             self.sent += len(packed)
-            tasks.append(self._work.remote(self._ray.get, about, call, packed))
+            tasks.append(self._work.remote(self._ray.get, call, body, packed))
         return self._results(tasks)
 
     def _results(self, tasks: list[Any]) -> list[Any]:
@@ -93,31 +92,27 @@ class Ray(Engine):
             raise error.cause from error
         except errors.RayError as error:
             line = str(error).strip().partition("\n")[0]
-            raise CslError(f"the cluster lost a piece of work {RETRIES + 1} times: {line}") from error
+            raise CslError(f"the cluster lost a task {RETRIES + 1} times: {line}") from error
 
     def _put(self, value: object) -> Any:
         packed = pack(value)
         self.sent += len(packed)
         return self._ray.put(packed)
 
-    def _piece(self, state: Kept[Any] | Growing) -> Piece:
-        """Give where workers find kept state, after putting there what is not there yet."""
-        if state not in self._pieces:
-            refs = [self._put(state.value)] if isinstance(state, Kept) else []
-            self._pieces[state] = Piece(next(_numbers), isinstance(state, Growing), refs)
-        piece = self._pieces[state]
+    def _share(self, state: Broadcast[Any] | Growing) -> Shared:
+        """Return where workers find state, after putting there what is not there yet."""
+        if state not in self._shared:
+            refs = [self._put(state.value)] if isinstance(state, Broadcast) else []
+            self._shared[state] = Shared(next(_numbers), isinstance(state, Growing), refs)
+        shared = self._shared[state]
         if isinstance(state, Growing):
-            end = self._new_end(state)
-            if any(map(len, end)) or not piece.refs:
-                piece = self._pieces[state] = piece._replace(refs=[*piece.refs, self._put(end)])
-        return piece
-
-    def _new_end(self, state: Growing) -> Arrays:
-        """Take what was added to growing arrays since the last time."""
-        arrays = state.value
-        lengths = self._lengths.get(state, [0] * len(arrays))
-        self._lengths[state] = [len(array) for array in arrays]
-        return tuple(array[length:] for array, length in zip(arrays, lengths, strict=True))
+            arrays = state.value
+            lengths = self._lengths.get(state, [0] * len(arrays))
+            end = arrays._make(array[length:] for array, length in zip(arrays, lengths, strict=True))
+            self._lengths[state] = [len(array) for array in arrays]
+            if any(map(len, end)) or not shared.refs:
+                shared = self._shared[state] = shared._replace(refs=[*shared.refs, self._put(end)])
+        return shared
 
 
 def _check_reachable(address: str | None) -> None:

@@ -1,7 +1,7 @@
-"""What a worker of a cluster does: catch up on the state, apply the function to a stretch, hand back the result.
+"""What a worker of a cluster does: catch up on the state, apply the function to a chunk, return the result.
 
 Values travel as bytes that are pickled here, not by Ray: arrays then arrive writable and owned, as kernels are compiled
-for them, and what is sent can be counted. A worker keeps the state that it has seen, as long as the driver does. One
+for them, and what is sent can be counted. A worker keeps the state that it has seen for as long as the driver does. One
 that is new, or took over from another that died, asks for all parts of it; the others only for those that came since.
 """
 
@@ -13,26 +13,20 @@ import numpy as np
 import numpy.typing as npt
 
 from csl import __version__
-from csl.engine.engine import Arrays
 from csl.errors import InputError
 
 Packed = npt.NDArray[np.uint8]
 
 
-class Piece(NamedTuple):
-    """Where state stands in a call: under a key, in parts that are to be put end to end if it grows."""
+class Shared(NamedTuple):
+    """State that workers keep from call to call: under a key, in parts that are put end to end if it grows."""
 
     key: int
     growing: bool
     refs: Sequence[Any]  # to packed values, oldest first
 
 
-class _Held(NamedTuple):
-    taken: int  # of the refs
-    value: Any
-
-
-_held: dict[int, _Held] = {}
+_cache: dict[int, tuple[int, Any]] = {}  # key → how many of the refs were fetched, and the value
 _call: tuple[int, Any] = (-1, None)  # the last one, with its function and state
 
 
@@ -47,38 +41,34 @@ def unpack(packed: Packed) -> Any:
 
 
 class Call(NamedTuple):
-    """What all stretches of a call have in common, beside its function and state."""
+    """What all chunks of a call have in common, beside its function and state."""
 
     version: str
     number: int
-    pieces: Mapping[int, Piece]  # the places of the state that are kept
-    kept: Collection[int]  # keys of all that the driver keeps
+    shared: Mapping[int, Shared]  # place among the state → where it is
+    in_use: Collection[int]  # keys of all shared state that the driver still has
 
 
-def work(fetch: Callable[[Any], Any], about: Call, call: Packed, stretch: Packed) -> Packed:
-    """Apply the function of a call to a stretch."""
+def work(fetch: Callable[[Any], Any], call: Call, body: Packed, chunk: Packed) -> Packed:
+    """Apply the function of a call, which with its state is the body, to a chunk."""
     global _call  # noqa: PLW0603 — a worker is a process, and this is what it remembers
-    if about.version != __version__:
-        raise InputError(f"a worker has csl {__version__}, the driver {about.version}; install one version everywhere")
-    if _call[0] != about.number:
-        _call = (about.number, unpack(call))
-        for key in _held.keys() - about.kept:
-            del _held[key]
+    if call.version != __version__:
+        raise InputError(f"a worker has csl {__version__}, the driver {call.version}; install one version everywhere")
+    if _call[0] != call.number:
+        _call = (call.number, unpack(body))
+        for key in _cache.keys() - call.in_use:
+            del _cache[key]
     function, state = _call[1]
-    pieces = about.pieces
-    values = [_value(pieces[place], fetch) if place in pieces else value for place, value in enumerate(state)]
-    return pack(function(unpack(stretch), *values))
+    values = [_value(call.shared[place], fetch) if place in call.shared else x for place, x in enumerate(state)]
+    return pack(function(unpack(chunk), *values))
 
 
-def _value(piece: Piece, fetch: Callable[[Any], Any]) -> Any:
-    """Give the value of kept state, after fetching what is missing of it."""
-    held = _held.get(piece.key, _Held(0, None))
-    if held.taken < len(piece.refs):
-        new = [unpack(packed) for packed in fetch(list(piece.refs[held.taken :]))]
-        value = _appended([held.value, *new] if held.taken else new) if piece.growing else new[0]
-        held = _held[piece.key] = _Held(len(piece.refs), value)
-    return held.value
-
-
-def _appended(parts: Sequence[Arrays]) -> Arrays:
-    return tuple(np.concatenate(column) for column in zip(*parts, strict=True))
+def _value(shared: Shared, fetch: Callable[[Any], Any]) -> Any:
+    """Return the value of shared state, after fetching what is missing of it."""
+    taken, value = _cache.get(shared.key, (0, None))
+    if taken < len(shared.refs):
+        new = [unpack(packed) for packed in fetch(list(shared.refs[taken:]))]
+        parts = [value, *new] if taken else new
+        value = parts[0]._make(map(np.concatenate, zip(*parts, strict=True))) if shared.growing else parts[0]
+        _cache[shared.key] = len(shared.refs), value
+    return value

@@ -1,4 +1,4 @@
-"""All rules that a search has met, each once, as integers (the layout is that of `csl.kernels.store`)."""
+"""All rules that a search has met, each once, as integers."""
 
 from collections.abc import Iterable
 
@@ -6,65 +6,65 @@ import numpy as np
 import numpy.typing as npt
 
 from csl.engine.engine import Growing
+from csl.examples import Example
 from csl.grammar.symbols import Rule
-from csl.grammar.vocabulary import IntArray, OffsetArray, Vocabulary
-from csl.kernels.store import intern, sides, take, weights
+from csl.grammar.vocabulary import IntArray, Ragged, Vocabulary
+from csl.kernels.flat import Rules, sides, take
+from csl.kernels.hashing import Table
+from csl.kernels.store import Interned, intern, weights
 
-EncodedRules = tuple[IntArray, OffsetArray, OffsetArray]
-"""(values, begin, middle): rule r is `values[begin[r]:begin[r + 1]]`, its source ends at `middle[r]`."""
+
+def rules_of_sides(sides: Ragged) -> Rules:
+    """Put encoded sources and targets, which come in turn, together to rules."""
+    return Rules(sides.values, sides.offsets[::2].copy(), sides.offsets[1::2].copy())
 
 
 class RuleStore:
     """Distinct rules with ids 0, 1, …; nothing is ever taken out."""
 
     def __init__(self) -> None:
-        self._count = 0
-        self._values = np.empty(1024, np.int32)
-        self._begin = np.zeros(65, np.int64)
-        self._middle = np.empty(64, np.int64)
-        self._following = np.empty(64, np.int32)  # chains of rules with one hash
-        self._keys = np.zeros(128, np.uint64)  # hash table of their first ones
-        self._first = np.full(128, -1, np.int32)
+        rules = Rules(np.empty(1024, np.int32), np.zeros(65, np.int64), np.empty(64, np.int64))
+        table = Table(np.zeros(128, np.uint64), np.full(128, -1, np.int32), np.empty(64, np.int32))
+        self._interned = Interned(rules, table, 0)
         self.growing = Growing(lambda: self.arrays)  # for engines
 
     def __len__(self) -> int:
-        return self._count
+        return self._interned.count
 
     @property
-    def arrays(self) -> EncodedRules:
-        """(values, begin, middle) for kernels; when rules are added, they grow at their ends."""
-        begin = self._begin[: self._count + 1]
-        return self._values[: begin[-1]], begin, self._middle[: self._count]
+    def arrays(self) -> Rules:
+        """The rules for kernels; when rules are added, the arrays grow at their ends."""
+        (values, begin, middle), count = self._interned.rules, self._interned.count
+        return Rules(values[: begin[count]], begin[: count + 1], middle[:count])
 
-    def add(self, values: IntArray, begin: OffsetArray, middle: OffsetArray) -> IntArray:
+    def add(self, rules: Rules) -> IntArray:
         """Add encoded rules; return their ids."""
         ids: IntArray
-        ids, self._count, self._values, self._begin, self._middle, self._following, self._keys, self._first = intern(
-            self._values, self._begin, self._middle, self._following, self._count, self._keys, self._first,
-            values, begin, middle,
-        )  # fmt: skip
+        ids, self._interned = intern(self._interned, rules)
         return ids
 
     def add_rules(self, rules: Iterable[Rule], vocabulary: Vocabulary) -> IntArray:
         """Add rules; return their ids."""
-        values, offsets = vocabulary.encode(side for rule in rules for side in (rule.source, rule.target))
-        return self.add(values, offsets[::2], offsets[1::2])
+        return self.add(rules_of_sides(vocabulary.encode(s for rule in rules for s in (rule.source, rule.target))))
+
+    def add_examples(self, examples: Iterable[Example], vocabulary: Vocabulary) -> IntArray:
+        """Add examples as rules, faster than `add_rules`; return their ids."""
+        return self.add(rules_of_sides(vocabulary.encode_tokens(s for e in examples for s in (e.source, e.target))))
 
     def add_sides(self, other: "RuleStore", rules: IntArray, side: int) -> IntArray:
         """Add one side of rules of another store, indices erased, as rules that are all source; return their ids."""
-        values, offsets = sides(*other.arrays, rules, side)
-        return self.add(np.maximum(values, np.int32(-1)), offsets, offsets[1:])
+        values, offsets = sides(other.arrays, rules, side)
+        return self.add(Rules(np.maximum(values, np.int32(-1)), offsets, offsets[1:]))
 
-    def select(self, rules: IntArray) -> EncodedRules:
+    def select(self, rules: IntArray) -> Rules:
         """Return some rules as `add` takes them."""
         values, begin, middle = self.arrays
         taken, offsets = take(values, begin, rules)
-        return taken, offsets, offsets[:-1] + (middle[rules] - begin[rules])
+        return Rules(taken, offsets, offsets[:-1] + (middle[rules] - begin[rules]))
 
     def sizes(self, terminal: int, nonterminal: int, start: int) -> npt.NDArray[np.int64]:
         """|α| + |β| of the rules from `start` on, with these costs a symbol."""
-        values, begin, _ = self.arrays
-        sizes: npt.NDArray[np.int64] = weights(values, begin, start, self._count, terminal, nonterminal)
+        sizes: npt.NDArray[np.int64] = weights(self.arrays, start, terminal, nonterminal)
         return sizes
 
     def rule(self, i: int, vocabulary: Vocabulary) -> Rule:

@@ -97,8 +97,7 @@ def induce(
     weights = Counter(examples)
     ordered = sorted(weights, key=lambda e: (len(e.source_text), e.source_text, e.target_text))
     vocabulary, store = Vocabulary(), RuleStore()
-    values, offsets = vocabulary.encode_tokens(side for e in ordered for side in (e.source, e.target))
-    ids = store.add(values, offsets[::2], offsets[1::2])
+    ids = store.add_examples(ordered, vocabulary)
     seed_ids = store.add_rules(seeds, vocabulary)
     compiled = output_cfg.compiled(vocabulary) if output_cfg else None
     counts = np.array([1 if config.drop_duplicates else weights[e] for e in ordered], np.int64)

@@ -1,24 +1,22 @@
 """The induction objective L_D(G) (paper, Eqs. "grammar_objective" and "grammar_objective2").
 
-The cost of a rule is |α| + |β| − k_α log₂ p̂(α|β) − k_β log₂ p̂(β|α), a property of the rule and the examples alone, so
+The cost of a rule is |α| + |β| − k_α log₂ p̂(α|β) − k_β log₂ p̂(β|α), which depends only on the rule and the examples, so
 it is computed once a rule. Costs are kept as integers, in units of 2⁻²⁰: their sums are exact in any order.
 """
 
 import numpy as np
 import numpy.typing as npt
 
-from csl.engine.engine import Engine, Kept
-from csl.grammar.store import EncodedRules, RuleStore
+from csl.engine.engine import Broadcast, Engine
+from csl.grammar.store import RuleStore
 from csl.induction.config import InductionConfig
-from csl.kernels.occurrence import Postings, count_pairs, count_sides, postings
+from csl.kernels.flat import SOURCE, TARGET, Rules
+from csl.kernels.occurrence import Evidence, count_pairs, count_sides, postings
 
 UNIT = 1 << 20
-SOURCE, TARGET = 0, 1
 
 Ids = npt.NDArray[np.int32]
 Costs = npt.NDArray[np.int64]
-Data = tuple[Ids, Costs, Postings, Postings]
-"""Examples, their weights, and where the symbols of each side occur in them."""
 
 
 class Objective:
@@ -28,9 +26,9 @@ class Objective:
         self, store: RuleStore, examples: Ids, weights: Costs, symbols: int, config: InductionConfig, engine: Engine
     ) -> None:
         self._store, self._config, self._engine = store, config, engine
-        self._examples, self._weights = _sample(examples, weights, config)
-        data = [postings(*store.arrays, self._examples, side, symbols) for side in (SOURCE, TARGET)]
-        self._data: Kept[Data] = Kept((self._examples, self._weights, data[SOURCE], data[TARGET]))
+        examples, weights = _sample(examples, weights, config)
+        posts = (postings(store.arrays, examples, side, symbols) for side in (SOURCE, TARGET))
+        self._evidence = Broadcast(Evidence(examples, weights, *posts))
         self._sides = [RuleStore(), RuleStore()]  # the distinct sources and targets met, indices erased
         self._counts = [np.empty(0, np.int64), np.empty(0, np.int64)]  # in how many examples each occurs
         self._size = np.empty(0, np.int64)
@@ -58,13 +56,13 @@ class Objective:
 
     def _penalties(self, rules: Ids) -> Costs:
         """−c_D(α, β) of each rule. What a sample does not show is no evidence against a rule."""
-        both = self._engine.map(_count_pairs, rules, self._store.growing, self._data)
+        both = self._engine.map(_count_pairs, rules, self._store.growing, self._evidence)
         penalty = np.zeros(len(rules))
         for side, weight in ((SOURCE, self._config.k_beta), (TARGET, self._config.k_alpha)):
             if weight:
-                alone = self._count(side, rules)
+                one = self._count(side, rules)
                 penalty -= weight * np.log2(
-                    np.maximum(both, 0.5) / np.maximum(alone, 1), where=alone > both, out=0 * penalty
+                    np.maximum(both, 0.5) / np.maximum(one, 1), where=one > both, out=0 * penalty
                 )
         return np.round(penalty * UNIT).astype(np.int64)
 
@@ -76,19 +74,18 @@ class Objective:
         if known < len(sides):
             representatives = np.empty(len(sides), np.int32)
             representatives[ids[::-1]] = rules[::-1]
-            new = self._engine.map(_count_sides, representatives[known:], self._store.growing, side, self._data)
+            new = self._engine.map(_count_sides, representatives[known:], self._store.growing, side, self._evidence)
             counts = self._counts[side] = np.concatenate([counts, new])
         return counts[ids]
 
 
-def _count_pairs(rules: Ids, arrays: EncodedRules, data: Data) -> Costs:
-    counts: Costs = count_pairs(*arrays, rules, *data)
+def _count_pairs(ids: Ids, rules: Rules, evidence: Evidence) -> Costs:
+    counts: Costs = count_pairs(rules, ids, evidence)
     return counts
 
 
-def _count_sides(rules: Ids, arrays: EncodedRules, side: int, data: Data) -> Costs:
-    examples, weights, *both = data
-    counts: Costs = count_sides(*arrays, rules, side, examples, weights, both[side])
+def _count_sides(ids: Ids, rules: Rules, side: int, evidence: Evidence) -> Costs:
+    counts: Costs = count_sides(rules, ids, side, evidence)
     return counts
 
 

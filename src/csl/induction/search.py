@@ -11,29 +11,30 @@ size alone does not rule it out. Nothing here depends on ids or on the order of 
 
 import itertools
 import warnings
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from csl.engine.engine import Engine, Kept
+from csl.engine.engine import Broadcast, Engine
 from csl.errors import LimitWarning
-from csl.grammar.store import EncodedRules, RuleStore
+from csl.grammar.store import RuleStore
 from csl.induction.config import InductionConfig
-from csl.induction.objective import TARGET, Costs, Ids, Objective
+from csl.induction.objective import Costs, Ids, Objective
+from csl.kernels.budget import untimed
 from csl.kernels.cfg_chart import CompiledCfg, typable
-from csl.kernels.derive import Trie, build_trie, derive_rules
-from csl.kernels.hashing import build_table
-from csl.kernels.prune import remove_derivable
-from csl.kernels.select import best_candidates, execute, group_costs
-from csl.kernels.store import max_arity, rule_hashes, sides, source_hashes, take
-from csl.kernels.unify import unify
+from csl.kernels.derive import Parser, Trie, build_trie, derive_rules, remove_derivable
+from csl.kernels.flat import TARGET, Rules, max_arity, sides, take
+from csl.kernels.hashing import Table, build_table
+from csl.kernels.select import best_candidates, execute
+from csl.kernels.store import rule_hashes, source_hashes
+from csl.kernels.unify import Shape, unify
 
 
 class Chart(NamedTuple):
-    """What the chart kernels take, beside the rules of the store: the trie of sources, the largest arity."""
+    """What a parser takes beside the rules of the store: the trie of sources, the largest arity."""
 
-    trie: Kept[Trie]
+    trie: Broadcast[Trie]
     arity: int
 
 
@@ -50,7 +51,7 @@ class Search:
         output_cfg: CompiledCfg | None = None,
     ) -> None:
         self.store, self.objective, self.config, self._engine = store, objective, config, engine
-        self._output_cfg = Kept(output_cfg) if output_cfg else None
+        self._output_cfg = Broadcast(output_cfg) if output_cfg else None
         self.examples = np.empty(0, np.int32)
         self.candidates = 0  # in the last step
         self._alive, self._seed = np.zeros(0, np.bool_), np.zeros(0, np.bool_)
@@ -155,7 +156,7 @@ class Search:
             for name in ("_alive", "_seed", "fresh", "_paired", "_valid"):
                 setattr(self, name, np.concatenate([getattr(self, name), np.zeros(more, np.bool_)]))
             new = np.arange(len(self.store) - more, len(self.store), dtype=np.int32)
-            self._hashes = np.concatenate([self._hashes, source_hashes(*self.store.arrays, new[0])])
+            self._hashes = np.concatenate([self._hashes, source_hashes(self.store.arrays, new[0])])
             cfg = self._output_cfg
             self._valid[new] = self._engine.map(_are_valid, new, self.store.growing, cfg) if cfg else True
 
@@ -163,11 +164,11 @@ class Search:
         return np.flatnonzero(self._alive & ~self._seed).astype(np.int32)
 
     def _costliest(self, rules: Ids, cost: Costs) -> Ids:
-        return rules[np.lexsort((rule_hashes(*self.store.arrays, rules), -cost))]
+        return rules[np.lexsort((rule_hashes(self.store.arrays, rules), -cost))]
 
     def _chart(self) -> Chart:
         arrays, rules = self.store.arrays, self.rules
-        return Chart(Kept(build_trie(*arrays, rules)), max(1, max_arity(*arrays, rules)))
+        return Chart(Broadcast(build_trie(arrays, rules)), max(1, max_arity(arrays, rules)))
 
     def _derive(self, chart: Chart, queries: Ids, banned: Ids) -> tuple[Ids, Costs]:
         """Derive rules, each without the one in `banned`; return the rules used, end to end, and their offsets."""
@@ -181,13 +182,9 @@ class Search:
         """Remove, in this order, what the others derive."""
         chart = self._chart()
         hints, offsets = self._derive(chart, order, order)
-        perhaps = np.flatnonzero(
-            np.diff(offsets)
-        )  # the grammar only shrinks: what it does not derive now it never will
-        remove_derivable(
-            *self.store.arrays, self._alive, chart.trie.value, chart.arity, self.config.max_units,
-            order[perhaps], *take(hints, offsets, perhaps),
-        )  # fmt: skip
+        perhaps = np.flatnonzero(np.diff(offsets))  # the grammar only shrinks: what it does not derive, it never will
+        parser = Parser(self.store.arrays, chart.trie.value, self._alive, chart.arity, self.config.max_units)
+        remove_derivable(parser, untimed(), order[perhaps], *take(hints, offsets, perhaps))
 
     def _find_pairs(self) -> None:
         """Bring `_pairs` up to date: drop those of removed rules, find those with new ones."""
@@ -204,9 +201,9 @@ class Search:
     def _unify(self, rules: Ids, partners: Ids) -> Ids:
         """Find all (r_c, g, r_add) with r_c in `rules`, not a seed, and g in `partners`."""
         table, config = build_table(self._hashes, partners), self.config
-        options = (config.max_nonterminals, config.repeated_target, config.lone_target)
-        found = self._engine.chunks(_unify, rules[~self._seed[rules]], self.store.growing, table, options)
-        return np.concatenate([np.stack([r, g, self.store.add(*candidates)], axis=1) for r, g, *candidates in found])
+        shape = Shape(config.max_nonterminals, config.repeated_target, config.lone_target)
+        found = self._engine.chunks(_unify, rules[~self._seed[rules]], self.store.growing, table, shape)
+        return np.concatenate([np.column_stack([pairs, self.store.add(candidates)]) for pairs, candidates in found])
 
     def _act(self) -> int:
         """Let each rule choose its best action, and execute them; return the number of actions."""
@@ -221,11 +218,11 @@ class Search:
         self.candidates = len(added)
 
         cost, size = self.objective.costs(rules), self.objective.sizes()[added]
-        saved = group_costs(members, offsets, cost)
+        saved = np.add.reduceat(cost[members], offsets[:-1])
         known = self._alive[added] | (cost[added] >= 0)
         price = np.where(self._alive[added], 0, np.where(known, cost[added], size))  # a lower bound until it is known
         tie = np.empty(len(added), np.int64)
-        tie[np.lexsort((rule_hashes(*self.store.arrays, added), size))] = np.arange(len(added))
+        tie[np.lexsort((rule_hashes(self.store.arrays, added), size))] = np.arange(len(added))
         while True:
             best = best_candidates(action[back], back_offsets, saved - price, tie)
             chosen = np.unique(best[best >= 0])
@@ -254,24 +251,21 @@ class Search:
         self._alive[rest[np.diff(offsets) == 0]] = True
 
 
-def _are_valid(rules: Ids, arrays: EncodedRules, output_cfg: CompiledCfg) -> npt.NDArray[np.bool_]:
+def _are_valid(ids: Ids, rules: Rules, output_cfg: CompiledCfg) -> npt.NDArray[np.bool_]:
     """Tell whether the output CFG allows the targets of rules."""
-    valid: npt.NDArray[np.bool_] = typable(output_cfg, *sides(*arrays, rules, TARGET))
-    return valid
+    return typable(output_cfg, *sides(rules, ids, TARGET))
 
 
 def _derive(
-    queries: Ids, arrays: EncodedRules, alive: npt.NDArray[np.bool_], trie: Trie, arity: int, max_units: int
+    queries: Ids, rules: Rules, alive: npt.NDArray[np.bool_], trie: Trie, arity: int, max_units: int
 ) -> tuple[Ids, Costs]:
     """Derive rules (first column), each without another (second column), by those that are alive."""
-    rules, banned = queries[:, 0].copy(), queries[:, 1].copy()
-    derived: tuple[Ids, Costs] = derive_rules(*arrays, alive, trie, arity, max_units, rules, banned)
-    return derived
+    ids, banned = queries[:, 0].copy(), queries[:, 1].copy()
+    used, offsets, _ = derive_rules(Parser(rules, trie, alive, arity, max_units), untimed(), ids, banned)
+    return used, offsets
 
 
-def _unify(
-    rules: Ids, arrays: EncodedRules, table: tuple[Any, ...], options: tuple[int, bool, bool]
-) -> tuple[Any, ...]:
+def _unify(ids: Ids, rules: Rules, table: Table, shape: Shape) -> tuple[Ids, Rules]:
     """Find the candidates of rules with partners in a table."""
-    found: tuple[Any, ...] = unify(*arrays, *table, rules, *options)
+    found: tuple[Ids, Rules] = unify(rules, table, ids, shape)
     return found

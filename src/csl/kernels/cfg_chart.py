@@ -1,7 +1,7 @@
 """Chart parsing with an output CFG: which categories derive a string that may hold wildcards.
 
 A wildcard (a negative symbol, the nonterminal index of a rule) stands for any one category. An item is a category
-with the stretch it derives and the categories of the wildcards inside. Starts go from right to left, so that all items
+with the span it derives and the categories of the wildcards inside. Starts go from right to left, so that all items
 further right are complete. From a start, walks go down a trie of the right-hand sides: over a terminal, over a
 wildcard, or over an item that begins where the walk stands. A new item is at once the first step of further walks,
 which closes the chart under left recursion and unit productions.
@@ -21,15 +21,15 @@ import numpy.typing as npt
 from numba import njit
 
 from csl.errors import InputError
+from csl.kernels.budget import COVERED, ITEMS, TOO_MANY, Budget, spent, untimed
+from csl.kernels.flat import reserve
 from csl.kernels.hashing import find_slot
-from csl.kernels.room import with_room
 
 BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.int32]
 OffsetArray = npt.NDArray[np.int64]
 
 NONE = -1
-MOST = 4_000_000  # items and steps of a start: some 200 MB
 _CATEGORY = 1 << 31  # in the key of an edge, category c is this + c; terminals are smaller
 
 # Columns of an agenda's rows and of items. From SLOTS on: 1 + the category in each slot, 0 = not inside.
@@ -112,7 +112,7 @@ def _add(agenda: IntArray, size: int, newest: IntArray, place: int, at: int, slo
         if t == len(slots):
             return agenda, size
         row = agenda[row, FOLLOWING]
-    agenda = with_room(agenda, size, 1)
+    agenda = reserve(agenda, size, 1)
     agenda[size, PLACE], agenda[size, AT], agenda[size, FOLLOWING] = place, at, chain
     for t in range(len(slots)):
         agenda[size, SLOTS + t] = slots[t]
@@ -168,10 +168,12 @@ def _over_items(
 
 
 @njit(cache=True, nogil=True)
-def _chart(cfg: CompiledCfg, target: IntArray, slot_of: IntArray, n_slots: int, room: Room) -> tuple[IntArray, Room]:
+def _chart(
+    cfg: CompiledCfg, target: IntArray, slot_of: IntArray, n_slots: int, room: Room, budget: Budget
+) -> tuple[IntArray, Room, bool]:
     """Fill the chart of a target; `slot_of[p]` is the slot of the wildcard at p, NONE if it is not tracked.
 
-    Returns the first item of each start, and the room, which may have grown.
+    Returns the first item of each start; the room, which may have grown; and whether the chart is complete.
     """
     n, n_nodes, n_items = len(target), len(cfg.first_edge), 0
     first = np.full(n + 1, NONE, np.int32)
@@ -182,15 +184,15 @@ def _chart(cfg: CompiledCfg, target: IntArray, slot_of: IntArray, n_slots: int, 
         agenda, size = _add(agenda, 0, newest, 0, start, slots)
         done = 0
         while done < size:
-            if n_items + size > MOST:
-                raise InputError("the output CFG is too ambiguous: it parses a rule's target in over 4 million ways")
+            if spent(budget, n_items + size):
+                return first, Room(items, agenda, newest), False
             place, at = agenda[done, PLACE], agenda[done, AT]
             for t in range(n_slots):
                 slots[t] = agenda[done, SLOTS + t]
             done += 1
             if place >= n_nodes:
                 category = place - n_nodes
-                items = with_room(items, n_items, 1)
+                items = reserve(items, n_items, 1)
                 items[n_items] = agenda[done - 1]
                 items[n_items, PLACE], items[n_items, FOLLOWING] = category, first[start]
                 first[start] = n_items
@@ -215,7 +217,7 @@ def _chart(cfg: CompiledCfg, target: IntArray, slot_of: IntArray, n_slots: int, 
                 agenda, size = _over_wildcard(cfg, place, at, slots, slot_of[at], agenda, size, newest)
             if at > start:  # items that begin at the start begin walks of their own when they are found
                 agenda, size = _over_items(cfg, place, slots, items, first[at], agenda, size, newest)
-    return first, Room(items, agenda, newest)
+    return first, Room(items, agenda, newest), True
 
 
 @njit(cache=True, nogil=True)
@@ -244,44 +246,34 @@ def _repeated(target: IntArray, slots: IntArray) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _each(cfg: CompiledCfg, values: IntArray, offsets: OffsetArray, from_root: bool) -> BoolArray:
-    """Tell for each target whether any category, or the start symbol, derives it."""
-    result = np.zeros(len(offsets) - 1, np.bool_)
-    room = _room(cfg, 0, np.max(np.diff(offsets)) if len(result) > 0 else 0)
-    for i in range(len(result)):
+def _parse_each(
+    cfg: CompiledCfg, values: IntArray, offsets: OffsetArray, from_root: bool, budget: Budget
+) -> IntArray:
+    """Return the status of each target: whether any category, or the start symbol, derives it."""
+    status = np.zeros(len(offsets) - 1, np.int32)
+    room = _room(cfg, 0, np.max(np.diff(offsets)) if len(status) > 0 else 0)
+    for i in range(len(status)):
         target = values[offsets[i] : offsets[i + 1]]
         slots = np.empty(len(target), np.int32)
         n_slots = _repeated(target, slots)
         if room.items.shape[1] < SLOTS + n_slots:
             room = _room(cfg, n_slots, room.newest.shape[0])
-        first, room = _chart(cfg, target, slots, n_slots, room)
-        result[i] = len(target) == 1 and target[0] < 0  # a lone nonterminal can be of any category
-        item = first[0]
-        while item != NONE and not result[i]:
+        first, room, complete = _chart(cfg, target, slots, n_slots, room, budget)
+        found = len(target) == 1 and target[0] < 0  # a lone nonterminal can be of any category
+        item = first[0] if complete else NONE
+        while item != NONE and not found:
             whole = room.items[item, AT] == len(target)
-            result[i] = whole and (not from_root or room.items[item, PLACE] == cfg.root)
+            found = whole and (not from_root or room.items[item, PLACE] == cfg.root)
             item = room.items[item, FOLLOWING]
-    return result
+        status[i] = COVERED if found else status[i] if complete else TOO_MANY
+    return status
 
 
 @njit(cache=True, nogil=True)
-def typable(cfg: CompiledCfg, values: IntArray, offsets: OffsetArray) -> BoolArray:
-    """Tell whether each of the targets `values[offsets[i]:offsets[i + 1]]` has at least one typing."""
-    return _each(cfg, values, offsets, False)
-
-
-@njit(cache=True, nogil=True)
-def accepted(cfg: CompiledCfg, values: IntArray, offsets: OffsetArray) -> BoolArray:
-    """Tell whether the start symbol derives each of the targets, for some category in place of each wildcard."""
-    return _each(cfg, values, offsets, True)
-
-
-@njit(cache=True, nogil=True)
-def typings(cfg: CompiledCfg, target: IntArray) -> IntArray:
-    """List all typings of a target with the wildcards −1 … −k, one a row: its category, then that of each wildcard."""
+def _list_typings(cfg: CompiledCfg, target: IntArray, budget: Budget) -> tuple[IntArray, bool]:
     k = max(0, -target.min())
     slots = np.where(target < 0, -1 - target, NONE).astype(np.int32)
-    first, room = _chart(cfg, target, slots, k, _room(cfg, k, len(target)))
+    first, room, complete = _chart(cfg, target, slots, k, _room(cfg, k, len(target)), budget)
     items = room.items
     rows = np.empty((items.shape[0] + cfg.n_categories, 1 + k), np.int32)
     n_rows = 0
@@ -290,7 +282,7 @@ def typings(cfg: CompiledCfg, target: IntArray) -> IntArray:
         for category in range(cfg.n_categories):
             rows[category, :] = category
         n_rows = cfg.n_categories
-    item = first[0]
+    item = first[0] if complete else NONE
     while item != NONE:
         category = items[item, PLACE]
         if items[item, AT] == len(target) and not (is_lone and items[item, SLOTS] == 1 + category):
@@ -298,4 +290,32 @@ def typings(cfg: CompiledCfg, target: IntArray) -> IntArray:
             rows[n_rows, 1:] = items[item, SLOTS:] - 1
             n_rows += 1
         item = items[item, FOLLOWING]
-    return rows[:n_rows].copy()
+    return rows[:n_rows].copy(), complete
+
+
+def _check_complete(complete: bool) -> None:
+    if not complete:
+        raise InputError(f"the output CFG is too ambiguous: the chart of a target has over {ITEMS:,} items")
+
+
+def typable(cfg: CompiledCfg, values: IntArray, offsets: OffsetArray) -> BoolArray:
+    """Tell whether each of the targets `values[offsets[i]:offsets[i + 1]]` has at least one typing."""
+    return _covered(_parse_each(cfg, values, offsets, False, untimed()))
+
+
+def accepted(cfg: CompiledCfg, values: IntArray, offsets: OffsetArray) -> BoolArray:
+    """Tell whether the start symbol derives each of the targets, for some category in place of each wildcard."""
+    return _covered(_parse_each(cfg, values, offsets, True, untimed()))
+
+
+def _covered(status: IntArray) -> BoolArray:
+    _check_complete(bool((status <= COVERED).all()))
+    covered: BoolArray = status == COVERED
+    return covered
+
+
+def typings(cfg: CompiledCfg, target: IntArray) -> IntArray:
+    """List all typings of a target with the wildcards −1 … −k, one a row: its category, then that of each wildcard."""
+    rows, complete = _list_typings(cfg, target, untimed())
+    _check_complete(complete)
+    return rows

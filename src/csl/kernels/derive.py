@@ -1,15 +1,15 @@
 """Derivability: whether a grammar derives the pair ⟨x, y⟩, and by which rules.
 
-A chart over the spans of x. Because y is known, the item of a span is the stretch of y that the span derives, named
-by its first occurrence: the number of items stays small, and equal derived strings are one item. Rules are found
+A chart over the spans of x. Because y is known, the item of a span is the span of y that it derives, named by its first
+occurrence: the number of items stays small, and equal derived strings are one item. Rules are found
 through a trie over their sources: from each start i (right to left) the trie is walked rightwards, taking a terminal
 or a whole span that has items; each partial match is visited once. x and y may hold nonterminals, which derive just
 themselves, so the same chart tells whether a rule follows from other rules.
 
 Rules whose source is a lone nonterminal are applied to a finished span, at most `max_units` times in a row.
 
-Partial matches are not shared, so that sources with many nonterminals side by side can have very many. A pair that
-takes more than STEPS steps is given up and counts as not derivable.
+Partial matches are not shared, so that sources with many nonterminals side by side can have very many; each step of a
+walk, and each choice of items, counts as an item of the budget. A pair that is given up counts as not derivable.
 """
 
 from typing import NamedTuple
@@ -18,12 +18,11 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from csl.kernels.budget import ENTRIES, spent
+from csl.kernels.flat import Rules, arity_of, reserve
 from csl.kernels.hashing import find_slot
-from csl.kernels.room import with_room
 
-STEPS = 2**22  # for one pair: a second or less, and some 100 MB
 PLACES = 32  # in an output that are looked at in a step
-LONGEST = 10_000  # tokens of an input
 
 
 class Trie(NamedTuple):
@@ -33,43 +32,33 @@ class Trie(NamedTuple):
     children: npt.NDArray[np.int32]
     head: npt.NDArray[np.int32]  # node → first rule whose source ends there, −1 = none
     following: npt.NDArray[np.int32]  # rule → next rule with the same erased source
+    lone: int  # the node of a lone nonterminal, −1 = none
 
 
-@njit(cache=True, nogil=True)
-def edge(trie, node, symbol):
-    """Follow an edge; −1 if there is none."""
-    key = (np.uint64(node) << np.uint64(32)) | np.uint64(symbol)
-    return trie.children[find_slot(trie.keys, trie.children, key)]
+class Parser(NamedTuple):
+    """A grammar as chart kernels take it: the rules of the trie that are alive."""
+
+    rules: Rules
+    trie: Trie
+    alive: npt.NDArray[np.bool_]
+    arity: int  # the largest of a rule, at least 1
+    max_units: int  # rules with a lone nonterminal as source that may be applied in a row
 
 
-@njit(cache=True, nogil=True)
-def build_trie(values, begin, middle, rules):
-    """Build the trie of the given rules; chains keep their order."""
-    symbols = 1
-    for k in range(len(rules)):
-        symbols += middle[rules[k]] - begin[rules[k]]
-    capacity = 16
-    while capacity < 2 * symbols:
-        capacity *= 2
-    keys = np.zeros(capacity, np.uint64)
-    children = np.full(capacity, -1, np.int32)
-    head = np.full(symbols, -1, np.int32)
-    following = np.full(len(middle), -1, np.int32)
-    nodes = 1
-    for k in range(len(rules) - 1, -1, -1):
-        r = rules[k]
-        node = 0
-        for p in range(begin[r], middle[r]):
-            key = (np.uint64(node) << np.uint64(32)) | np.uint64(max(values[p], 0))
-            slot = find_slot(keys, children, key)
-            if children[slot] < 0:
-                keys[slot] = key
-                children[slot] = nodes
-                nodes += 1
-            node = children[slot]
-        following[r] = head[node]
-        head[node] = r
-    return Trie(keys, children, head[:nodes].copy(), following)
+class Query(NamedTuple):
+    """A pair to derive, and a rule that must not be used for it (−1: none)."""
+
+    x: npt.NDArray[np.int32]
+    y: npt.NDArray[np.int32]
+    banned: int
+
+
+class Chart(NamedTuple):
+    """What of y each span of x derives: cell i · (n + 1) + j holds the first item of the span [i, j), or −1."""
+
+    cells: npt.NDArray[np.int32]
+    items: npt.NDArray[np.int32]
+    size: int  # of the items
 
 
 # columns of an item: first place in y, length, applications of lone-nonterminal rules at its top, rule, next item of
@@ -79,8 +68,49 @@ GIVEN_UP = -2
 
 
 @njit(cache=True, nogil=True)
-def first_place(values, a, b, y, items, children):
-    """Return (place, length) of the first occurrence in y of the target `values[a:b]` filled with items, or (−1, 0)."""
+def edge(trie, node, symbol):
+    """Follow an edge; −1 if there is none."""
+    key = (np.uint64(node) << np.uint64(32)) | np.uint64(symbol)
+    return np.int64(trie.children[find_slot(trie.keys, trie.children, key)])
+
+
+@njit(cache=True, nogil=True)
+def build_trie(rules, ids):
+    """Build the trie of the given rules; chains keep their order."""
+    values, begin, middle = rules
+    symbols = 1
+    for r in ids:
+        symbols += middle[r] - begin[r]
+    capacity = 16
+    while capacity < 2 * symbols:
+        capacity *= 2
+    keys = np.zeros(capacity, np.uint64)
+    children = np.full(capacity, -1, np.int32)
+    head = np.full(symbols, -1, np.int32)
+    following = np.full(len(middle), -1, np.int32)
+    nodes, lone = 1, -1
+    for k in range(len(ids) - 1, -1, -1):
+        r = ids[k]
+        node = 0
+        for p in range(begin[r], middle[r]):
+            key = (np.uint64(node) << np.uint64(32)) | np.uint64(max(values[p], 0))
+            slot = find_slot(keys, children, key)
+            if children[slot] < 0:
+                keys[slot] = key
+                children[slot] = nodes
+                if node == 0 and values[p] < 0:
+                    lone = nodes
+                nodes += 1
+            node = children[slot]
+        following[r] = head[node]
+        head[node] = r
+    return Trie(keys, children, head[:nodes].copy(), following, lone)
+
+
+@njit(cache=True, nogil=True)
+def first_place(rules, rule, y, items, children):
+    """Return (place, length) of the first occurrence in y of a rule's target filled with items, or (−1, 0)."""
+    values, a, b = rules.values, rules.middle[rule], rules.begin[rule + 1]
     m = len(y)
     length = 0
     for p in range(a, b):
@@ -112,235 +142,223 @@ def first_place(values, a, b, y, items, children):
 
 
 @njit(cache=True, nogil=True)
-def add_item(items, size, cell, cells, place, length, units, rule, children, k):
-    """Add an item to a cell unless the same stretch is there; return the items and their number."""
+def add_item(chart, cell, place, length, units, rule, children):
+    """Add an item to a cell unless the same span of y is there; return the chart."""
+    cells, items, size = chart
     item = cells[cell]
     last = -1
     while item >= 0:
         if items[item, START] == place and items[item, LENGTH] == length:
-            return items, size
+            return chart
         last = item
         item = items[item, NEXT]
-    items = with_room(items, size, 1)
-    items[size, START] = place
-    items[size, LENGTH] = length
-    items[size, UNITS] = units
-    items[size, RULE] = rule
-    items[size, NEXT] = -1
-    for t in range(k):
+    items = reserve(items, size, 1)
+    items[size, START], items[size, LENGTH] = place, length
+    items[size, UNITS], items[size, RULE], items[size, NEXT] = units, rule, -1
+    for t in range(len(children)):
         items[size, CHILD + t] = children[t]
     if last < 0:
         cells[cell] = size
     else:
         items[last, NEXT] = size
-    return items, size + 1
+    return Chart(cells, items, size + 1)
+
+
+@njit(cache=True, nogil=True)
+def next_choice(chart, spans, chosen, fixed):
+    """Advance the choice of an item of each of the cells `spans`, as on an odometer; place `fixed` stays as it is.
+
+    Returns False after the last choice.
+    """
+    for t in range(len(spans) - 1, -1, -1):
+        if t != fixed:
+            chosen[t] = chart.items[chosen[t], NEXT]
+            if chosen[t] >= 0:
+                return True
+            chosen[t] = chart.cells[spans[t]]
+    return False
 
 
 @njit(cache=True, nogil=True)
 def _pushed(stack, depth, state, node, at, spans):
     """Put a state on the stack: a copy of `state` with another node, position and number of spans."""
-    stack = with_room(stack, depth, 1)
+    stack = reserve(stack, depth, 1)
     stack[depth] = state
     stack[depth, 0], stack[depth, 1], stack[depth, 2] = node, at, spans
     return stack
 
 
 @njit(cache=True, nogil=True)
-def walk(trie, arity, x, cells, lone, stack, depth, done, finished, bucket):
-    """Walk on from the states on the stack; whole sources that are met go to the bucket of their end.
+def _walk(parser, x, cells, stack, done, bucket, most):
+    """Walk on from the state at the bottom of the stack; whole sources that are met go to the bucket of their end.
 
     A state is (node, position, number of spans taken, the cells of these spans); a finished match is the same with the
-    next match of its bucket in place of the position. Returns the stack, the matches and their number. The steps from
-    the same start are counted in `bucket[0]`, where no source ends; after STEPS the walk is broken off.
+    next match of its bucket in place of the position. `bucket[0]`, where no source ends, counts the matches. Returns
+    the stack, the matches, and the number of steps; after `most` the walk is broken off.
     """
-    n = len(x)
+    n, trie = len(x), parser.trie
     state = np.empty(stack.shape[1], np.int32)
-    while depth > 0 and bucket[0] < STEPS:
-        bucket[0] += 1
+    depth, steps = 1, 0
+    while depth > 0 and steps < most:
+        steps += 1
         depth -= 1
         state[:] = stack[depth]
-        node, at, spans = state[0], state[1], state[2]
-        if trie.head[node] >= 0 and node != lone:
-            done = with_room(done, finished, 1)
+        node, at, spans = np.int64(state[0]), state[1], state[2]
+        if trie.head[node] >= 0 and node != trie.lone:
+            finished = bucket[0]
+            done = reserve(done, finished, 1)
             done[finished] = state
             done[finished, 1] = bucket[at]
             bucket[at] = finished
-            finished += 1
+            bucket[0] += 1
         if at == n:
             continue
-        nonterminal = edge(trie, node, 0) if spans < arity else -1
+        nonterminal = edge(trie, node, np.int32(0)) if spans < parser.arity else -1
         if nonterminal >= 0:
             for end in range(at + 1, n + 1):
                 cell = at * (n + 1) + end
                 if cells[cell] >= 0:
-                    stack = _pushed(stack, depth, state, nonterminal, end, spans + 1)
+                    stack = _pushed(stack, depth, state, nonterminal, np.int64(end), spans + 1)
                     stack[depth, 3 + spans] = cell
                     depth += 1
         child = edge(trie, node, x[at]) if x[at] > 0 else -1
         if child >= 0:
-            stack = _pushed(stack, depth, state, child, at + 1, spans)
+            stack = _pushed(stack, depth, state, child, np.int64(at + 1), np.int64(spans))
             depth += 1
-    return stack, done, finished
+    return stack, done, steps
 
 
 @njit(cache=True, nogil=True)
-def _apply(values, begin, middle, rule, y, spans, units, cell, cells, items, size, chosen):
+def _apply(parser, rule, query, spans, cell, chart, chosen, most):
     """Apply a rule to every choice of items of the cells `spans`; add what it derives to the cell.
 
-    Returns the items, their number, and the number of steps, which is no more than STEPS by much.
+    Returns the chart and the number of steps, which is no more than `most` by much.
     """
-    k, steps = len(spans), 0
-    for t in range(k):
-        chosen[t] = cells[spans[t]]
-    while True:
-        steps += 1 + len(y) // PLACES
-        place, length = first_place(values, middle[rule], begin[rule + 1], y, items, chosen)
+    steps, more = 0, parser.alive[rule] and rule != query.banned
+    if more:
+        for t in range(len(spans)):
+            chosen[t] = chart.cells[spans[t]]
+    while more:
+        steps += 1 + len(query.y) // PLACES
+        place, length = first_place(parser.rules, rule, query.y, chart.items, chosen)
         if place >= 0:
-            items, size = add_item(items, size, cell, cells, place, length, units, rule, chosen, k)
-        t = k - 1
-        while t >= 0:  # the next choice, as on an odometer
-            chosen[t] = items[chosen[t], NEXT]
-            if chosen[t] >= 0:
-                break
-            chosen[t] = cells[spans[t]]
-            t -= 1
-        if t < 0 or steps >= STEPS:
-            return items, size, steps
+            chart = add_item(chart, cell, place, length, 0, rule, chosen[: len(spans)])
+        more = next_choice(chart, spans, chosen, -1) and steps < most
+    return chart, steps
 
 
 @njit(cache=True, nogil=True)
-def _apply_lone(values, begin, middle, alive, trie, lone, banned, max_units, y, cell, cells, items, size, chosen):
+def _apply_lone(parser, query, cell, chart, chosen, most):
     """Close a cell under the rules whose source is a lone nonterminal; return also the number of steps."""
-    steps = 0
-    item = cells[cell]
-    while item >= 0:
-        rule = trie.head[lone] if items[item, UNITS] < max_units else -1
+    trie, steps = parser.trie, 0
+    item = chart.cells[cell]
+    while item >= 0 and steps < most:
+        units = np.int64(chart.items[item, UNITS]) + 1
+        rule = trie.head[trie.lone] if units <= parser.max_units else -1
         while rule >= 0:
             steps += 1
-            if alive[rule] and rule != banned:
-                steps += len(y) // PLACES
+            if parser.alive[rule] and rule != query.banned:
+                steps += len(query.y) // PLACES
                 chosen[0] = item
-                place, length = first_place(values, middle[rule], begin[rule + 1], y, items, chosen)
+                place, length = first_place(parser.rules, rule, query.y, chart.items, chosen)
                 if place >= 0:
-                    units = items[item, UNITS] + 1
-                    items, size = add_item(items, size, cell, cells, place, length, units, rule, chosen, 1)
+                    chart = add_item(chart, cell, place, length, units, rule, chosen[:1])
             rule = trie.following[rule]
-        item = items[item, NEXT] if steps < STEPS else -1
-    return items, size, steps
+        item = chart.items[item, NEXT]
+    return chart, steps
 
 
 @njit(cache=True, nogil=True)
-def pair_chart(values, begin, middle, alive, trie, arity, banned, max_units, x, y, work):
-    """Find what of y each span of x derives, with the rules of the trie that are alive, except `banned`.
+def pair_chart(parser, query, budget, work):
+    """Find what of y each span of x derives; `work` is an array for items, of CHILD + arity columns.
 
-    Returns the cells and the items; cell i · (n + 1) + j holds the first item of the span [i, j), or −1. If the pair is
-    given up, cell 0, which is no span, is GIVEN_UP, and the others say nothing. `arity` is the largest arity of a rule,
-    at least 1; `work` is what an earlier call returned as items, or an array of CHILD + arity columns.
+    Returns the chart and the number of items used; if they are more than the budget, the chart is not complete.
     """
-    n, m = len(x), len(y)
-    if n > LONGEST:
-        return np.full(1, GIVEN_UP, np.int32), work
-    items, size = work, 0
-    cells = np.full((n + 1) * (n + 1), -1, np.int32)  # cell i · (n + 1) + j → first item of the span [i, j)
-    stack, done = np.empty((64, 3 + arity), np.int32), np.empty((64, 3 + arity), np.int32)
+    x, y, _ = query
+    n, trie = len(x), parser.trie
+    used = (n + 1) * (n + 1) // ENTRIES
+    if spent(budget, used):
+        return Chart(np.empty(0, np.int32), work, 0), used
+    chart = Chart(np.full((n + 1) * (n + 1), -1, np.int32), work, 0)
+    width = 3 + parser.arity
+    stack, done = np.empty((64, width), np.int32), np.empty((64, width), np.int32)
     bucket = np.empty(n + 1, np.int32)
-    chosen = np.empty(arity, np.int32)
-    lone = edge(trie, 0, 0)
-    steps = 0
+    chosen = np.empty(parser.arity, np.int32)
     for i in range(n - 1, -1, -1):
-        if steps >= STEPS:
-            break
         bucket[:] = -1
-        finished, depth = 0, 0
-        if x[i] > 0:
-            child = edge(trie, 0, x[i])
-            if child >= 0:
-                stack[0, 0], stack[0, 1], stack[0, 2] = child, i + 1, 0
-                depth = 1
-        else:
-            for p in range(m):
+        bucket[0] = 0
+        start = edge(trie, 0, x[i]) if x[i] > 0 else -1  # a node to walk on from, after the span [i, j)
+        if x[i] < 0:
+            for p in range(len(y)):
                 if y[p] == x[i]:
-                    items, size = add_item(items, size, i * (n + 1) + i + 1, cells, p, 1, 0, -1, chosen, 0)
+                    chart = add_item(chart, i * (n + 1) + i + 1, p, 1, 0, np.int32(-1), chosen[:0])
                     break
+        if start >= 0:
+            stack[0, 0], stack[0, 1], stack[0, 2] = start, i + 1, 0
         for j in range(i + 1, n + 1):
             cell = i * (n + 1) + j
-            if depth > 0:
-                stack, done, finished = walk(trie, arity, x, cells, lone, stack, depth, done, finished, bucket)
-                depth = 0
+            if start >= 0:
+                stack, done, steps = _walk(parser, x, chart.cells, stack, done, bucket, budget.items - used)
+                used += steps
+                start = -1
             match = bucket[j]
             while match >= 0:
                 rule = trie.head[done[match, 0]]
                 spans = done[match, 3 : 3 + done[match, 2]]
                 while rule >= 0:
-                    if alive[rule] and rule != banned:
-                        items, size, more = _apply(
-                            values, begin, middle, rule, y, spans, 0, cell, cells, items, size, chosen
-                        )
-                        steps += more
+                    chart, steps = _apply(parser, rule, query, spans, cell, chart, chosen, budget.items - used)
+                    used += steps
                     rule = trie.following[rule]
-                match = done[match, 1] if steps < STEPS else -1
-            if lone >= 0 and cells[cell] >= 0:
-                items, size, more = _apply_lone(
-                    values,
-                    begin,
-                    middle,
-                    alive,
-                    trie,
-                    lone,
-                    banned,
-                    max_units,
-                    y,
-                    cell,
-                    cells,
-                    items,
-                    size,
-                    chosen,
-                )
-                steps += more
-                stack[0, 0], stack[0, 1], stack[0, 2], stack[0, 3] = lone, j, 1, cell
-                depth = 1
-            if steps >= STEPS or bucket[0] >= STEPS:
-                break
-        steps += bucket[0]
-    if steps >= STEPS:
-        cells[0] = GIVEN_UP
-    return cells, items
+                match = done[match, 1] if used < budget.items else -1
+            if trie.lone >= 0 and chart.cells[cell] >= 0:
+                chart, steps = _apply_lone(parser, query, cell, chart, chosen, budget.items - used)
+                used += steps
+                start = trie.lone
+                stack[0, 0], stack[0, 1], stack[0, 2], stack[0, 3] = start, j, 1, cell
+            if spent(budget, used):
+                return chart, used
+    return chart, used
 
 
 @njit(cache=True, nogil=True)
-def derive(values, begin, middle, alive, trie, arity, banned, max_units, x, y, work):
-    """Derive ⟨x, y⟩: return the goal item or −1, and the items; their RULE and CHILD columns tell the derivation.
+def derive(parser, query, budget, work):
+    """Derive a pair: return the goal item or −1, and the items; their RULE and CHILD columns tell the derivation.
 
-    The arguments are those of `pair_chart`. A goal of GIVEN_UP says that it was given up.
+    A goal of GIVEN_UP says that it was given up.
     """
-    cells, items = pair_chart(values, begin, middle, alive, trie, arity, banned, max_units, x, y, work)
-    goal = cells[len(x)] if cells[0] != GIVEN_UP else GIVEN_UP
-    while goal >= 0 and items[goal, LENGTH] != len(y):
-        goal = items[goal, NEXT]
-    return goal, items
+    chart, used = pair_chart(parser, query, budget, work)
+    if spent(budget, used):
+        return np.int32(GIVEN_UP), chart.items
+    goal = chart.cells[len(query.x)]
+    while goal >= 0 and chart.items[goal, LENGTH] != len(query.y):
+        goal = chart.items[goal, NEXT]
+    return goal, chart.items
 
 
 @njit(cache=True, nogil=True)
-def collect(items, goal, middle, begin, values, out):
-    """Write the rules of a derivation, parents first, to `out`; return it (maybe longer) and their number."""
+def rule_query(rules, rule, banned):
+    """Return the query for a rule: its sides as a pair."""
+    values, begin, middle = rules
+    return Query(values[begin[rule] : middle[rule]], values[middle[rule] : begin[rule + 1]], banned)
+
+
+@njit(cache=True, nogil=True)
+def _collect(rules, items, goal, out, count):
+    """Append the rules of a derivation, parents first, to `out`; return it (maybe longer) and their number."""
     stack = np.empty(64, np.int32)
     stack[0] = goal
     depth = 1
-    count = 0
     while depth > 0:
         depth -= 1
         item = stack[depth]
         rule = items[item, RULE]
         if rule < 0:
             continue
-        out = with_room(out, count, 1)
+        out = reserve(out, count, 1)
         out[count] = rule
         count += 1
-        k = 0
-        for p in range(begin[rule], middle[rule]):
-            if values[p] < 0:
-                k += 1
-        stack = with_room(stack, depth, k)
+        k = arity_of(rules, rule)
+        stack = reserve(stack, depth, k)
         for t in range(k - 1, -1, -1):
             stack[depth] = items[item, CHILD + t]
             depth += 1
@@ -348,33 +366,39 @@ def collect(items, goal, middle, begin, values, out):
 
 
 @njit(cache=True, nogil=True)
-def derive_counted(values, begin, middle, alive, trie, arity, max_units, queries, banned):
-    """Derive as `derive_rules` does; return also how many queries were given up."""
-    given_up = 0
+def derive_rules(parser, budget, queries, banned):
+    """Derive each rule of `queries` without the rule of the same place in `banned` (−1: none).
+
+    Returns, end to end, the rules of the derivations found, and their offsets, an empty span for what is not derivable;
+    and how many queries were given up.
+    """
     offsets = np.zeros(len(queries) + 1, np.int64)
-    parts = np.empty(1024, np.int32)
-    found = np.empty(64, np.int32)
-    work = np.empty((256, CHILD + arity), np.int32)
-    for index in range(len(queries)):
-        q = queries[index]
-        x, y = values[begin[q] : middle[q]], values[middle[q] : begin[q + 1]]
-        goal, work = derive(values, begin, middle, alive, trie, arity, banned[index], max_units, x, y, work)
-        at = offsets[index]
-        count = 0
+    out, count, given_up = np.empty(1024, np.int32), 0, 0
+    work = np.empty((256, CHILD + parser.arity), np.int32)
+    for k in range(len(queries)):
+        goal, work = derive(parser, rule_query(parser.rules, queries[k], banned[k]), budget, work)
         given_up += goal == GIVEN_UP
         if goal >= 0:
-            found, count = collect(work, goal, middle, begin, values, found)
-            parts = with_room(parts, at, count)
-            parts[at : at + count] = found[:count]
-        offsets[index + 1] = at + count
-    return parts[: offsets[-1]].copy(), offsets, given_up
+            out, count = _collect(parser.rules, work, goal, out, count)
+        offsets[k + 1] = count
+    return out[:count].copy(), offsets, given_up
 
 
 @njit(cache=True, nogil=True)
-def derive_rules(values, begin, middle, alive, trie, arity, max_units, queries, banned):
-    """Derive each rule of `queries` without the rule of the same place in `banned` (−1: none).
+def remove_derivable(parser, budget, order, hints, hint_offsets):
+    """Remove the rules of `order`, one after the other, that the other rules derive; `parser.alive` is changed.
 
-    Returns, end to end, the rules of the derivations found, and their offsets; an empty stretch means not derivable.
+    `hints[hint_offsets[k]:hint_offsets[k + 1]]` are the rules of a derivation of `order[k]` without itself, found
+    earlier: good for as long as they are alive (paper: "we check if we can just remove r_c").
     """
-    parts, offsets, _ = derive_counted(values, begin, middle, alive, trie, arity, max_units, queries, banned)
-    return parts, offsets
+    work = np.empty((256, CHILD + parser.arity), np.int32)
+    for k in range(len(order)):
+        r = order[k]
+        goal = np.int32(0)
+        for p in range(hint_offsets[k], hint_offsets[k + 1]):
+            if not parser.alive[hints[p]]:
+                goal = np.int32(-1)
+        if goal < 0:
+            goal, work = derive(parser, rule_query(parser.rules, r, r), budget, work)
+        if goal >= 0:
+            parser.alive[r] = False

@@ -5,25 +5,41 @@ tokens, none of them across the separator; its template is the sequence with eve
 a hole, −1 for the span that comes first and −2 for the other. Spans whose occurrences overlap are left alone, since
 nothing says which one the hole stands for; so are fragments that leave no hole on one of the sides.
 
-The environment of a fragment is what has to agree for another to take its place: the whole template, or with a context
-of k the k symbols before and after each hole, up to the end of the side (the separator is one of them).
-
 An example of n and m tokens has O(window² n m) fragments. The hash of a template follows from prefix hashes, in as many
-steps as it has holes. Almost nothing is kept of environments that have one fragment: a first pass finds them, with a
+steps as it has holes. Almost nothing is kept of templates that have one fragment: a first pass finds them, with a
 few bits a fragment. Equal hashes of 64 bits count as equal.
 
-Sequences are stored end to end: sequence s is `values[begin[s]:begin[s + 1]]`.
+Sequences are ragged: sequence s is `values[offsets[s]:offsets[s + 1]]`.
 """
 
+from typing import NamedTuple
+
 import numpy as np
+import numpy.typing as npt
 from numba import njit
 
+from csl.kernels.flat import reserve
 from csl.kernels.hashing import BASE, find_slot, mix, sequence_hash
-from csl.kernels.room import with_room
 
 SEPARATOR = 1  # the token between input and output
 SOURCE, TARGET, BOTH = 1, 2, 3  # the sides that a span occurs on
 OVERLAP = 4
+
+
+class Sequences(NamedTuple):
+    """Sequences of tokens, or of other numbers, laid end to end."""
+
+    values: npt.NDArray[np.int32]
+    offsets: npt.NDArray[np.int64]
+
+
+class Swaps(NamedTuple):
+    """All swaps: a place of a fragment, and another fragment that is interchangeable with it."""
+
+    spans: npt.NDArray[np.int32]  # fragment → (sequence, place, length, place, length): where it is first
+    places: Sequences  # fragment → the sequences that it is in
+    others: Sequences  # fragment → those that it can be swapped for
+    ends: npt.NDArray[np.int64]  # fragment → the number of swaps that replace it or one before
 
 
 @njit(cache=True, nogil=True)
@@ -86,55 +102,26 @@ def _template_hash(prefix, power, following, i, n, j, m):
 
 
 @njit(cache=True, nogil=True)
-def _context_hash(values, start, size, following, i, n, j, m, context, template):
-    """Hash the contexts of all holes of a template, which is written to `template`."""
-    at, length, middle = 0, 0, size
-    while at < size:
-        if at == i:
-            template[length] = -1
-            at, i = i + n, following[i, n - 1]
-        elif at == j:
-            template[length] = -2
-            at, j = j + m, following[j, m - 1]
-        else:
-            template[length] = values[start + at]
-            if template[length] == SEPARATOR:
-                middle = length
-            at += 1
-        length += 1
-    h = np.uint64(0)
-    for p in range(length):
-        if p == middle:
-            h = h * BASE + mix(np.int64(SEPARATOR))
-        if template[p] < 0:
-            first, last = (0, middle) if p < middle else (middle, length - 1)
-            for q in range(p - context, p + context + 1):
-                h = h * BASE + mix(np.int64(template[q] if first <= q <= last else 0))
-    return h
+def fragments(sequences, s, window):
+    """List the fragments of sequence s: hashes, hashes of templates, and rows (place, length, place, length).
 
-
-@njit(cache=True, nogil=True)
-def fragments(values, start, stop, window, context):
-    """List the fragments of a sequence: hashes, hashes of environments, and rows (place, length, place, length).
-
-    Places are those of the first occurrences; a fragment of one span has a second length of 0. A context of 0 stands
-    for the whole template.
+    Places are those of the first occurrences; a fragment of one span has a second length of 0.
     """
+    values, start, stop = sequences.values, sequences.offsets[s], sequences.offsets[s + 1]
     size, middle = stop - start, 0
     while values[start + middle] != SEPARATOR:
         middle += 1
     prefix, power = _prefixes(values, start, stop)
     spans, following = _spans(prefix, power, middle, window)
-    template = np.empty(size, np.int32)
-    hashes, environments, rows = np.empty(256, np.uint64), np.empty(256, np.uint64), np.empty((256, 4), np.int32)
+    hashes, templates, rows = np.empty(256, np.uint64), np.empty(256, np.uint64), np.empty((256, 4), np.int32)
     count = 0
     for a in range(len(spans)):
         i, n, sides = spans[a]
         if i > middle:
             break  # all that follow are in the output too
         one = mix(np.int64(prefix[i + n] - prefix[i] * power[n])) * BASE
-        hashes, environments = with_room(hashes, count, len(spans)), with_room(environments, count, len(spans))
-        rows = with_room(rows, count, len(spans))
+        hashes, templates = reserve(hashes, count, len(spans)), reserve(templates, count, len(spans))
+        rows = reserve(rows, count, len(spans))
         for b in range(a, len(spans)):
             j, m, others = spans[b]
             if b == a:
@@ -146,24 +133,22 @@ def fragments(values, start, stop, window, context):
             h, apart = _template_hash(prefix, power, following, i, n, j, m)
             if not apart:
                 continue
-            if context:
-                h = _context_hash(values, start, size, following, i, n, j, m, context, template)
             other = mix(np.int64(prefix[j + m] - prefix[j] * power[m])) if m else np.uint64(0)
-            hashes[count], environments[count] = one + other, h
+            hashes[count], templates[count] = one + other, h
             rows[count, 0], rows[count, 1], rows[count, 2], rows[count, 3] = i, n, j, m
             count += 1
-    return hashes[:count], environments[:count], rows[:count]
+    return hashes[:count], templates[:count], rows[:count]
 
 
 @njit(cache=True, nogil=True)
-def mark_shared(values, begin, window, context, bits):
-    """Find environments of more than one fragment: a set of 2^bits bits, by the low bits of the hash.
+def mark_shared(sequences, window, bits):
+    """Find templates of more than one fragment: a set of 2^bits bits, by the low bits of the hash.
 
     All of them are in it, and a few others.
     """
     once, again = np.zeros(1 << (bits - 3), np.uint8), np.zeros(1 << (bits - 3), np.uint8)
-    for s in range(len(begin) - 1):
-        for h in fragments(values, begin[s], begin[s + 1], window, context)[1]:
+    for s in range(len(sequences.offsets) - 1):
+        for h in fragments(sequences, s, window)[1]:
             place = np.int64(mix(np.int64(h)) & np.uint64((1 << bits) - 1))
             byte, bit = place >> 3, np.uint8(1 << (place & 7))
             if once[byte] & bit:
@@ -173,34 +158,34 @@ def mark_shared(values, begin, window, context, bits):
 
 
 @njit(cache=True, nogil=True)
-def collect(values, begin, window, context, shared, bits):
-    """List (environment, fragment), as hashes, for the environments of the set."""
+def collect(sequences, window, shared, bits):
+    """List (template, fragment), as hashes, for the templates of the set."""
     found, count = np.empty((4096, 2), np.uint64), 0
-    for s in range(len(begin) - 1):
-        hashes, environments, _ = fragments(values, begin[s], begin[s + 1], window, context)
-        found = with_room(found, count, len(hashes))
+    for s in range(len(sequences.offsets) - 1):
+        hashes, templates, _ = fragments(sequences, s, window)
+        found = reserve(found, count, len(hashes))
         for k in range(len(hashes)):
-            place = np.int64(mix(np.int64(environments[k])) & np.uint64((1 << bits) - 1))
+            place = np.int64(mix(np.int64(templates[k])) & np.uint64((1 << bits) - 1))
             if shared[place >> 3] & np.uint8(1 << (place & 7)):
-                found[count, 0], found[count, 1] = environments[k], hashes[k]
+                found[count, 0], found[count, 1] = templates[k], hashes[k]
                 count += 1
     return found[:count].copy()
 
 
 @njit(cache=True, nogil=True)
-def locate(values, begin, window, keys, first, known):
-    """Find where the `known` fragments of the table (keys, first) are.
+def locate(sequences, window, table, known):
+    """Find where the `known` fragments of a table are.
 
     Returns for each of them in how many sequences it is and where first, a row (sequence, place, length, place,
     length); and (fragment, sequence) for all sequences that it is in.
     """
     sizes, spans = np.zeros(known, np.int64), np.zeros((known, 5), np.int32)
     found, count = np.empty((4096, 2), np.int32), 0
-    for s in range(len(begin) - 1):
-        hashes, _, rows = fragments(values, begin[s], begin[s + 1], window, 0)
-        found = with_room(found, count, len(hashes))
+    for s in range(len(sequences.offsets) - 1):
+        hashes, _, rows = fragments(sequences, s, window)
+        found = reserve(found, count, len(hashes))
         for k in range(len(hashes)):
-            f = first[find_slot(keys, first, hashes[k])]
+            f = table.first[find_slot(table.keys, table.first, hashes[k])]
             if f < 0:
                 continue
             if sizes[f] == 0:
@@ -213,8 +198,9 @@ def locate(values, begin, window, keys, first, known):
 
 
 @njit(cache=True, nogil=True)
-def _tokens(values, begin, window, spans):
+def _tokens(sequences, window, spans):
     """Lay out the tokens of fragments in rows, with 0 where there are no more."""
+    values, begin = sequences
     tokens = np.zeros((len(spans), 2 * window), np.int32)
     for f in range(len(spans)):
         count = 0
@@ -238,27 +224,25 @@ def _share_token(tokens, f, g):
 
 
 @njit(cache=True, nogil=True)
-def interchangeable(values, begin, window, spans, members, groups, homes, home_offsets):
-    """For each fragment those that share an environment with it and no token: offsets and fragments.
+def interchangeable(sequences, window, spans, members, homes):
+    """For each fragment those that share a template with it and no token: fragments and offsets.
 
-    `members` are the fragments of environments, from `groups[e]` to `groups[e + 1]`; `homes` the environments of
-    fragments, likewise.
+    `members` are the fragments of templates, and `homes` the templates of fragments, both ragged.
     """
     offsets, others, count = np.zeros(len(spans) + 1, np.int64), np.empty(4096, np.int32), 0
-    tokens, stamp = _tokens(values, begin, window, spans), np.full(len(spans), -1, np.int32)
+    tokens, stamp = _tokens(sequences, window, spans), np.full(len(spans), -1, np.int32)
     for f in range(len(spans)):
-        for k in range(home_offsets[f], home_offsets[f + 1]):
-            e = homes[k]
-            others = with_room(others, count, groups[e + 1] - groups[e])
-            for t in range(groups[e], groups[e + 1]):
-                g = members[t]
+        for e in homes.values[homes.offsets[f] : homes.offsets[f + 1]]:
+            group = members.values[members.offsets[e] : members.offsets[e + 1]]
+            others = reserve(others, count, len(group))
+            for g in group:
                 if stamp[g] != f:
                     stamp[g] = f
                     if not _share_token(tokens, f, g):
                         others[count] = g
                         count += 1
         offsets[f + 1] = count
-    return offsets, others[:count].copy()
+    return others[:count].copy(), offsets
 
 
 @njit(cache=True, nogil=True)
@@ -287,14 +271,15 @@ def _matches(values, p, stop, q, length):
 
 
 @njit(cache=True, nogil=True)
-def swap(values, begin, spans, s, old, new, out, at):
+def swap(sequences, spans, s, old, new, out, at):
     """Write sequence s, with the spans of fragment `old` replaced by those of `new`, to `out` from `at` on.
 
     Returns `out`, which may have grown, and where the sequence ends.
     """
+    values, begin = sequences
     base, other, p, stop = begin[spans[old, 0]], begin[spans[new, 0]], begin[s], begin[s + 1]
     while p < stop:
-        out = with_room(out, at, max(spans[new, 2], spans[new, 4], 1))
+        out = reserve(out, at, max(spans[new, 2], spans[new, 4], 1))
         hole = 1
         while hole <= 3 and not _matches(values, p, stop, base + spans[old, hole], spans[old, hole + 1]):
             hole += 2
@@ -309,22 +294,23 @@ def swap(values, begin, spans, s, old, new, out, at):
 
 
 @njit(cache=True, nogil=True)
-def draw_swaps(values, begin, spans, places, place_offsets, others, offsets, ends, seed, start, stop):
+def draw_swaps(sequences, swaps, seed, start, stop):
     """Make the swaps `start` … `stop` − 1 of a random order of all.
 
-    `ends[f]` counts the swaps that put another fragment in the place of one up to f. Returns sequences laid end to end
-    (values, begin) and rows (sequence, old fragment, new fragment).
+    Returns the new sequences (values, offsets) and rows (sequence, old fragment, new fragment).
     """
+    places, others, ends = swaps.places, swaps.others, swaps.ends
     made, made_begin = np.empty(16384, np.int32), np.zeros(stop - start + 1, np.int64)
     rows = np.empty((stop - start, 3), np.int32)
     for number in range(start, stop):
         place, k = _shuffled(number, ends[-1], seed), number - start
         f = np.searchsorted(ends, place, side="right")
         inside = place - (ends[f - 1] if f else 0)
-        choices = offsets[f + 1] - offsets[f]
-        rows[k, 0] = places[place_offsets[f] + inside // choices]
-        rows[k, 1], rows[k, 2] = f, others[offsets[f] + inside % choices]
-        made, made_begin[k + 1] = swap(values, begin, spans, rows[k, 0], rows[k, 1], rows[k, 2], made, made_begin[k])
+        choices = others.offsets[f + 1] - others.offsets[f]
+        rows[k, 0] = places.values[places.offsets[f] + inside // choices]
+        rows[k, 1], rows[k, 2] = f, others.values[others.offsets[f] + inside % choices]
+        s, old, new = rows[k]
+        made, made_begin[k + 1] = swap(sequences, swaps.spans, s, old, new, made, made_begin[k])
     return made[: made_begin[-1]], made_begin, rows
 
 

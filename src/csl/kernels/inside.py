@@ -12,7 +12,7 @@ import numpy as np
 from numba import njit
 
 from csl.kernels.budget import STEPS, spent
-from csl.kernels.room import with_room
+from csl.kernels.flat import reserve
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
@@ -30,11 +30,13 @@ def _add(out, factor, values):
 
 
 @njit(cache=True, nogil=True)
-def _inside(forests, k, context, rule, contexts, J, top, weight, inner):
+def _inside(forests, k, model, room):
     """Fill J and `top` (by vertex), `weight` (by application) and `inner` (by child) of input k; return log I(goal).
 
-    `weight[a]` is log w; `inner[p]` is I of a child relative to exp(top) of it.
+    `weight[a]` is log w; `inner[p]` is I of a child relative to exp(top) of it. The model is (context, rule, contexts).
     """
+    context, rule, contexts = model
+    J, top, weight, inner = room
     v0, v1 = forests.vertices[k], forests.vertices[k + 1]
     a0, p0 = forests.applications[v0], forests.arguments[forests.applications[v0]]
     for v in range(v1 - 1, v0 - 1, -1):
@@ -75,12 +77,12 @@ def _room(forests, inputs, states):
 @njit(cache=True, nogil=True)
 def log_inside(forests, inputs, context, rule, contexts):
     """Return the log of the sum over all derivations of each input; −inf if it has none."""
-    J, top, weight, inner = _room(forests, inputs, context.shape[1])
+    room = _room(forests, inputs, context.shape[1])
     out = np.full(len(inputs), -np.inf)
     for i in range(len(inputs)):
         k = inputs[i]
         if forests.vertices[k] < forests.vertices[k + 1]:
-            out[i] = _inside(forests, k, context, rule, contexts, J, top, weight, inner)
+            out[i] = _inside(forests, k, (context, rule, contexts), room)
     return out
 
 
@@ -92,13 +94,13 @@ def expectations(forests, inputs, copies, context, rule, contexts):
     is the expected number of times that it is used.
     """
     states = context.shape[1]
-    J, top, weight, inner = _room(forests, inputs, states)
+    room = J, top, weight, inner = _room(forests, inputs, states)
     B = np.empty(J.shape)  # the gradient by J
     by_context, by_rule = np.zeros(context.shape), np.zeros(rule.shape)
     total = 0.0
     for i in range(len(inputs)):
         k = inputs[i]
-        total += copies[i] * _inside(forests, k, context, rule, contexts, J, top, weight, inner)
+        total += copies[i] * _inside(forests, k, (context, rule, contexts), room)
         v0, v1 = forests.vertices[k], forests.vertices[k + 1]
         a0, p0 = forests.applications[v0], forests.arguments[forests.applications[v0]]
         B[: v1 - v0] = 0.0
@@ -136,6 +138,22 @@ def fewest_levels(forests):
     for k in range(len(out)):
         if forests.vertices[k] < forests.vertices[k + 1]:
             out[k] = levels[forests.vertices[k]]
+    return out
+
+
+@njit(cache=True, nogil=True)
+def count_derivations(forests):
+    """Count the derivations of each input, as floats."""
+    out, counts = np.zeros(len(forests.status)), np.zeros(len(forests.applications) - 1)
+    for v in range(len(counts) - 1, -1, -1):
+        for a in range(forests.applications[v], forests.applications[v + 1]):
+            product = 1.0
+            for child in forests.children[forests.arguments[a] : forests.arguments[a + 1]]:
+                product *= counts[child]
+            counts[v] += product
+    for k in range(len(out)):
+        if forests.vertices[k] < forests.vertices[k + 1]:
+            out[k] = counts[forests.vertices[k]]
     return out
 
 
@@ -197,11 +215,11 @@ def viterbi(forests, log_p, contexts, budget):
             while depth > 0:
                 depth -= 1
                 a = stack[depth]
-                out = with_room(out, size, 1)
+                out = reserve(out, size, 1)
                 out[size] = forests.rules[a]
                 size += 1
                 b, e = forests.arguments[a], forests.arguments[a + 1]
-                stack = with_room(stack, depth, e - b)
+                stack = reserve(stack, depth, e - b)
                 for p in range(e - 1, b - 1, -1):
                     stack[depth] = taken[p - p0]
                     depth += 1

@@ -1,21 +1,20 @@
 """The splits of a rule into an outer and an inner part of which one is derivable already (NQG's candidates).
 
-A split of ⟨x, y⟩ is a span of x, which must occur once, with the stretch of y that belongs to it. The inner part is
-⟨span, stretch⟩; the outer part is ⟨x, y⟩ with a fresh nonterminal in place of both. The chart of the pair tells which
-inner parts a grammar derives. Which outer parts it derives is found from the top: the whole pair is open; where a rule
-is applied to what is open and all children but one are derived, that child is open, and its stretch is determined.
+A split of ⟨x, y⟩ is a span of x, which must occur once, with the span of y that belongs to it. The inner part is
+⟨span of x, span of y⟩; the outer part is ⟨x, y⟩ with a fresh nonterminal in place of both. The chart of the pair tells
+which inner parts a grammar derives. Which outer parts it derives is found from the top: the whole pair is open; where a rule
+is applied to what is open and all children but one are derived, that child is open, and its span of y is determined.
 With c open pairs of n source symbols this costs c walks over the trie of the sources.
-
-Rules are stored end to end: rule r is `values[begin[r]:begin[r + 1]]`, its source ends at `middle[r]`.
 """
 
 import numpy as np
 from numba import njit
 
-from csl.kernels.derive import CHILD, GIVEN_UP, LENGTH, NEXT, START, add_item, edge, pair_chart
+from csl.kernels.budget import spent
+from csl.kernels.derive import CHILD, LENGTH, NEXT, START, Chart, add_item, edge, next_choice, pair_chart, rule_query
+from csl.kernels.flat import reserve
 from csl.kernels.occurrence import occurs
-from csl.kernels.room import with_room
-from csl.kernels.unify import occurs_elsewhere, renumber
+from csl.kernels.unify import add_candidate, finished_candidates, no_candidates, occurs_elsewhere, room_for
 
 CELL = 3  # column of an open pair: where a derived one has its rule
 
@@ -62,11 +61,12 @@ def _same_nonterminals(x, i, j, y, place, length):
 
 
 @njit(cache=True, nogil=True)
-def _hole(values, a, b, y, place, length, items, chosen, hole):
-    """Return the (place, length) that child `hole` must have if the target `values[a:b]` is that stretch of y.
+def _hole(rules, rule, y, place, length, items, chosen, hole):
+    """Return the (place, length) that child `hole` must have if the rule's target is that span of y.
 
-    The other children are the items `chosen`. The place is the first of that stretch; −1 if there is none.
+    The other children are the items `chosen`. The place is the first of that span; −1 if there is none.
     """
+    values, a, b = rules.values, rules.middle[rule], rules.begin[rule + 1]
     room, holes = length, 0
     for p in range(a, b):
         if values[p] == -(hole + 1):
@@ -98,29 +98,29 @@ def _hole(values, a, b, y, place, length, items, chosen, hole):
 
 
 @njit(cache=True, nogil=True)
-def _open_below(values, begin, middle, alive, trie, arity, banned, x, y, cells, items, opened, size, at, open_cells):
-    """Add the pairs that are open because the open pair `at` is; return the open pairs and their number."""
+def _open_below(parser, query, chart, opened, at):
+    """Add the pairs that are open because the open pair `at` is; return the open pairs, which are a chart too."""
+    (x, y, banned), trie, arity = query, parser.trie, parser.arity
     width = len(x) + 1
-    a, b = opened[at, CELL] // width, opened[at, CELL] % width
-    place, length = opened[at, START], opened[at, LENGTH]
-    lone = edge(trie, 0, 0)
+    a, b = opened.items[at, CELL] // width, opened.items[at, CELL] % width
+    place, length = opened.items[at, START], opened.items[at, LENGTH]
     # a state: trie node, position, children taken, which of them is the open one (−1: none yet), their cells
     stack = np.empty((64, 4 + arity), np.int32)
-    state, chosen, nothing = np.empty(4 + arity, np.int32), np.zeros(arity, np.int32), np.empty(0, np.int32)
+    state, chosen = np.empty(4 + arity, np.int32), np.zeros(arity, np.int32)
     stack[0, 0], stack[0, 1], stack[0, 2], stack[0, 3] = 0, a, 0, -1
     depth = 1
     while depth > 0:
         depth -= 1
         state[:] = stack[depth]
-        node, p, k, hole = state[0], state[1], state[2], state[3]
+        node, p, k, hole = np.int64(state[0]), state[1], state[2], state[3]
         if p < b:
-            below = edge(trie, node, 0) if k < arity else -1
+            below = edge(trie, node, np.int32(0)) if k < arity else -1
             if below >= 0:
                 for q in range(p + 1, b + 1):
                     for as_hole in (False, True):
-                        if (hole >= 0 or q - p == b - a) if as_hole else cells[p * width + q] < 0:
+                        if (hole >= 0 or q - p == b - a) if as_hole else chart.cells[p * width + q] < 0:
                             continue
-                        stack = with_room(stack, depth, 1)
+                        stack = reserve(stack, depth, 1)
                         stack[depth] = state
                         stack[depth, 0], stack[depth, 1], stack[depth, 2] = below, q, k + 1
                         stack[depth, 3] = k if as_hole else hole
@@ -128,34 +128,27 @@ def _open_below(values, begin, middle, alive, trie, arity, banned, x, y, cells, 
                         depth += 1
             below = edge(trie, node, x[p]) if x[p] > 0 else -1
             if below >= 0:
-                stack = with_room(stack, depth, 1)
+                stack = reserve(stack, depth, 1)
                 stack[depth] = state
                 stack[depth, 0], stack[depth, 1] = below, p + 1
                 depth += 1
             continue
-        if hole < 0 or node == lone:
+        if hole < 0 or node == trie.lone:
             continue
-        cell = state[4 + hole]
+        spans = state[4 : 4 + k]
+        cell = np.int64(spans[hole])
         rule = trie.head[node]
         while rule >= 0:
-            more = alive[rule] and rule != banned
+            more = parser.alive[rule] and rule != banned
             for t in range(k):
-                chosen[t] = cells[state[4 + t]] if t != hole else 0
+                chosen[t] = chart.cells[spans[t]] if t != hole else 0
             while more:
-                first, n = _hole(values, middle[rule], begin[rule + 1], y, place, length, items, chosen, hole)
+                first, n = _hole(parser.rules, rule, y, place, length, chart.items, chosen, hole)
                 if first >= 0 and _same_nonterminals(x, cell // width, cell % width, y, first, n):
-                    opened, size = add_item(opened, size, cell, open_cells, first, n, 0, cell, nothing, 0)
-                t = k - 1
-                while t >= 0:  # the next choice of items, as on an odometer
-                    if t != hole:
-                        chosen[t] = items[chosen[t], NEXT]
-                        if chosen[t] >= 0:
-                            break
-                        chosen[t] = cells[state[4 + t]]
-                    t -= 1
-                more = t >= 0
+                    opened = add_item(opened, cell, first, n, 0, np.int32(cell), chosen[:0])
+                more = next_choice(chart, spans, chosen, hole)
             rule = trie.following[rule]
-    return opened, size
+    return opened
 
 
 @njit(cache=True, nogil=True)
@@ -188,80 +181,62 @@ def _outer(x, y, i, j, place, length, out):
 
 
 @njit(cache=True, nogil=True)
-def splits(values, begin, middle, alive, trie, arity, rules, opening, closing, most_nonterminals, repeats, lone_target):
-    """Split each of `rules`, with respect to the rules of the trie that are alive, in all ways.
+def splits(parser, budget, ids, parentheses, shape):
+    """Split each of the rules `ids`, with respect to the rules of the parser, in all ways.
 
     Returns for each candidate, which is the part of a split that is not known to be derivable, the rule it was found
-    for; and the candidates laid end to end (values, begin, middle). `opening` and `closing` are the parentheses that
-    must be balanced in a span and in a stretch; `most_nonterminals`, `repeats` (target nonterminals may repeat) and
-    `lone_target` (a target may be a lone nonterminal) say which candidates are allowed; a lone nonterminal as source
-    never is.
+    for, in the first column of an array; and the candidates. `parentheses` are what must be balanced in a span of x and
+    in a span of y.
     """
-    found = np.empty(1024, np.int32)
-    out_values, out_begin, out_middle = np.empty(16384, np.int32), np.zeros(1025, np.int64), np.empty(1024, np.int64)
-    count = 0
-    items, opened = np.empty((256, CHILD + arity), np.int32), np.empty((64, CHILD), np.int32)
-    nothing = np.empty(0, np.int32)
-    for r in rules:
-        x, y = values[begin[r] : middle[r]], values[middle[r] : begin[r + 1]]
+    opening, closing = parentheses
+    candidates = no_candidates()
+    items, opened_items = np.empty((256, CHILD + parser.arity), np.int32), np.empty((64, CHILD), np.int32)
+    for r in ids:
+        query = rule_query(parser.rules, r, r)
+        x, y, _ = query
         n, width = len(x), len(x) + 1
-        cells, items = pair_chart(values, begin, middle, alive, trie, arity, r, 0, x, y, items)
-        if cells[0] == GIVEN_UP:
+        chart, used = pair_chart(parser, query, budget, items)
+        items = chart.items
+        if spent(budget, used):
             continue
-        open_cells = np.full(width * width, -1, np.int32)
-        opened, size = add_item(opened, 0, n, open_cells, 0, len(y), 0, n, nothing, 0)
+        opened = Chart(np.full(width * width, -1, np.int32), opened_items, 0)
+        opened = add_item(opened, n, 0, len(y), 0, np.int32(n), y[:0])
         at = 0
-        while at < size:
-            opened, size = _open_below(
-                values, begin, middle, alive, trie, arity, r, x, y, cells, items, opened, size, at, open_cells
-            )
+        while at < opened.size:
+            opened = _open_below(parser, query, chart, opened, at)
             at += 1
+        opened_items = opened.items
         for i in range(n):
             for j in range(i + 1, width):
                 cell = i * width + j
-                if (cells[cell] < 0 and open_cells[cell] < 0) or j - i == n or (j == i + 1 and x[i] < 0):
+                if (chart.cells[cell] < 0 and opened.cells[cell] < 0) or j - i == n or (j == i + 1 and x[i] < 0):
                     continue
                 if not _balanced(x, i, j, opening, closing) or occurs_elsewhere(x, 0, n, i, j):
                     continue
                 for inner in (False, True):
-                    table = opened if inner else items
-                    item = open_cells[cell] if inner else cells[cell]
+                    table = opened if inner else chart
+                    item = table.cells[cell]
                     while item >= 0:
-                        place, length = table[item, START], table[item, LENGTH]
-                        item = table[item, NEXT]
+                        place, length = table.items[item, START], table.items[item, LENGTH]
+                        item = table.items[item, NEXT]
                         if not _balanced(y, place, place + length, opening, closing):
                             continue
-                        begin_at = out_begin[count]
-                        out_values = with_room(out_values, begin_at, n + len(y) + 1)
-                        out = out_values[begin_at:]
+                        candidates, out = room_for(candidates, n + len(y) + 1)
                         if inner:
                             source_length, whole = j - i, j - i + length
                             out[:source_length] = x[i:j]
                             out[source_length:whole] = y[place : place + length]
                         else:
                             source_length, whole = _outer(x, y, i, j, place, length, out)
-                            if whole == 0:
-                                continue
-                        nonterminals, most = renumber(out, source_length, whole)
-                        lone = whole - source_length == 1 and out[source_length] < 0
-                        if nonterminals <= most_nonterminals and (repeats or most <= 1) and (lone_target or not lone):
-                            found, out_middle = with_room(found, count, 1), with_room(out_middle, count, 1)
-                            out_begin = with_room(out_begin, count + 1, 1)
-                            found[count] = r
-                            out_middle[count] = begin_at + source_length
-                            count += 1
-                            out_begin[count] = begin_at + whole
-    return (
-        found[:count].copy(),
-        out_values[: out_begin[count]].copy(),
-        out_begin[: count + 1].copy(),
-        out_middle[:count].copy(),
-    )
+                        if whole > 0:
+                            candidates = add_candidate(candidates, shape, source_length, whole, r, r)
+    return finished_candidates(candidates)
 
 
 @njit(cache=True, nogil=True)
-def touched(values, begin, middle, rule, others, target_too):
+def touched(rules, rule, others, target_too):
     """Say of each of `others` whether the rule's source, and target if `target_too`, may be used in deriving it."""
+    values, begin, middle = rules
     out = np.zeros(len(others), np.bool_)
     for k in range(len(others)):
         r = others[k]

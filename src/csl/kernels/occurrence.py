@@ -1,6 +1,6 @@
 """How often the sides of a rule occur in the examples: the counts behind p̂ (paper, Eq. "grammar_objective2").
 
-A side occurs in a sequence when, for some filling of its nonterminals, it is a stretch of it. Its terminal fragments
+A side occurs in a sequence when, for some filling of its nonterminals, it is a span of it. Its terminal fragments
 are found from left to right, each at the first place that leaves every nonterminal between them at least one token;
 taking the first place is exact. Only the examples on the shortest posting list are looked at: of a terminal, or of two
 terminals in a row.
@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from csl.kernels.flat import SOURCE, bounds
 from csl.kernels.hashing import find_slot
 
 
@@ -28,6 +29,15 @@ class Postings(NamedTuple):
     every: npt.NDArray[np.int32]
     keys: npt.NDArray[np.uint64]
     terms: npt.NDArray[np.int32]
+
+
+class Evidence(NamedTuple):
+    """Examples, how often each counts, and where the symbols of each side occur in them."""
+
+    examples: npt.NDArray[np.int32]
+    weights: npt.NDArray[np.int64]
+    sources: Postings
+    targets: Postings
 
 
 @njit(cache=True, nogil=True)
@@ -67,17 +77,11 @@ def occurs(values, a, b, start, stop):
 
 
 @njit(cache=True, nogil=True)
-def _bounds(begin, middle, rule, side):
-    """Where a side (0: source, 1: target) of a rule starts and stops."""
-    return (begin[rule], middle[rule]) if side == 0 else (middle[rule], begin[rule + 1])
-
-
-@njit(cache=True, nogil=True)
-def _number_pairs(values, begin, middle, examples, side, symbols):
+def _number_pairs(rules, examples, side, symbols):
     """Give numbers from `symbols` on to pairs of symbols in a row; return a hash table and one more than the last."""
-    length = 0
+    values, length = rules.values, 0
     for e in range(len(examples)):
-        start, stop = _bounds(begin, middle, examples[e], side)
+        start, stop = bounds(rules, examples[e], side)
         length += stop - start
     capacity = 16
     while capacity < 2 * min(length, symbols * symbols):
@@ -85,7 +89,7 @@ def _number_pairs(values, begin, middle, examples, side, symbols):
     keys, terms = np.zeros(capacity, np.uint64), np.full(capacity, -1, np.int32)
     number = symbols
     for e in range(len(examples)):
-        start, stop = _bounds(begin, middle, examples[e], side)
+        start, stop = bounds(rules, examples[e], side)
         for p in range(start + 1, stop):
             key = _key(values[p - 1], values[p])
             slot = find_slot(keys, terms, key)
@@ -96,9 +100,10 @@ def _number_pairs(values, begin, middle, examples, side, symbols):
 
 
 @njit(cache=True, nogil=True)
-def postings(values, begin, middle, examples, side, symbols):
+def postings(rules, examples, side, symbols):
     """Build the posting lists of one side of the examples, whose symbols are 1 … symbols − 1."""
-    keys, terms, number = _number_pairs(values, begin, middle, examples, side, symbols)
+    values = rules.values
+    keys, terms, number = _number_pairs(rules, examples, side, symbols)
     sizes = np.zeros(number + 1, np.int64)
     lists, fill = np.empty(0, np.int32), np.zeros(0, np.int64)
     for counting in (True, False):  # first how long the lists are, then the lists
@@ -107,7 +112,7 @@ def postings(values, begin, middle, examples, side, symbols):
             fill = np.cumsum(sizes)
             lists = np.empty(fill[-1], np.int32)
         for e in range(len(examples)):
-            start, stop = _bounds(begin, middle, examples[e], side)
+            start, stop = bounds(rules, examples[e], side)
             for p in range(start, stop):
                 for pair in (False, True):
                     if pair and p == start:
@@ -142,28 +147,29 @@ def _fewest(values, a, b, posts):
 
 
 @njit(cache=True, nogil=True)
-def count_sides(values, begin, middle, rules, side, examples, weights, posts):
-    """Count, for each rule, the examples in which its source (side 0) or target (side 1) occurs."""
-    counts = np.zeros(len(rules), np.int64)
-    for k in range(len(rules)):
-        a, b = _bounds(begin, middle, rules[k], side)
-        for e in _fewest(values, a, b, posts):
-            start, stop = _bounds(begin, middle, examples[e], side)
-            if occurs(values, a, b, start, stop):
-                counts[k] += weights[e]
+def count_sides(rules, ids, side, data):
+    """Count, for each rule, the examples in which its source or target occurs."""
+    counts, posts = np.zeros(len(ids), np.int64), data.sources if side == SOURCE else data.targets
+    for k in range(len(ids)):
+        a, b = bounds(rules, ids[k], side)
+        for e in _fewest(rules.values, a, b, posts):
+            start, stop = bounds(rules, data.examples[e], side)
+            if occurs(rules.values, a, b, start, stop):
+                counts[k] += data.weights[e]
     return counts
 
 
 @njit(cache=True, nogil=True)
-def count_pairs(values, begin, middle, rules, examples, weights, sources, targets):
+def count_pairs(rules, ids, data):
     """Count, for each rule, the examples in which both its sides occur."""
-    counts = np.zeros(len(rules), np.int64)
-    for k in range(len(rules)):
-        a, m, b = begin[rules[k]], middle[rules[k]], begin[rules[k] + 1]
-        some = _fewest(values, a, m, sources)
-        others = _fewest(values, m, b, targets)
+    values, begin, middle = rules
+    counts = np.zeros(len(ids), np.int64)
+    for k in range(len(ids)):
+        a, m, b = begin[ids[k]], middle[ids[k]], begin[ids[k] + 1]
+        some = _fewest(values, a, m, data.sources)
+        others = _fewest(values, m, b, data.targets)
         for e in some if len(some) <= len(others) else others:
-            x = examples[e]
+            x = data.examples[e]
             if occurs(values, a, m, begin[x], middle[x]) and occurs(values, m, b, middle[x], begin[x + 1]):
-                counts[k] += weights[e]
+                counts[k] += data.weights[e]
     return counts

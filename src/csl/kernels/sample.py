@@ -1,7 +1,7 @@
 """Drawing derivations: exactly from p(z | valid, depth), or uniformly over the rules that apply.
 
 Mass tables tell how probable it is to finish within d levels, so that every draw can be finished: nothing is rejected.
-Draw number i depends on the seed and on i alone; so draws can be made in any order, on any number of threads.
+Draw number i depends only on the seed and on i; so draws can be made in any order, on any number of threads.
 
 A derivation of d levels can have exponentially many rules. One that has more leaves than an input may have tokens is
 broken off: it is too long in any case, and `expand` leaves it empty.
@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from csl.kernels.flat import SOURCE, TARGET, arity_of, bounds, reserve
 from csl.kernels.hashing import mix, sequence_hash
-from csl.kernels.room import with_room
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -213,12 +213,12 @@ def draw(tables, depth, least, even, seed, start, count, longest):
             top -= 1
             mode, d = stack[top, 2], stack[top, 3]
             pair, t = _pick_transition(tables, stack[top, 0], stack[top, 1], mode, d, weights, generator)
-            out = with_room(out, size, 1)
+            out = reserve(out, size, 1)
             out[size] = tables.rule[pair]
             size += 1
             first, last = tables.arguments[t], tables.arguments[t + 1]
             leaves += first == last
-            stack = with_room(stack, top, last - first)
+            stack = reserve(stack, top, last - first)
             deep = _pick_deep(tables, first, last, d, weights, generator) if mode == EXACT else -1
             for p in range(first, last):  # the first child goes on top
                 c, place = tables.classes[p], top + (last - 1 - p)
@@ -282,12 +282,12 @@ def draw_local(local, depth, least, seed, start, count, used, longest):
                 weights[n] = 1.0 if local.levels[row] <= d else 0.0
                 n += 1
             row = local.rows[g] + _pick(weights, n, generator)
-            out = with_room(out, size, 1)
+            out = reserve(out, size, 1)
             out[size] = r
             size += 1
             arity = local.arity[r]
             leaves += arity == 0
-            stack = with_room(stack, top, arity)
+            stack = reserve(stack, top, arity)
             for k in range(arity):
                 place = top + arity - 1 - k
                 stack[place, 0], stack[place, 1] = local.contexts[r] + k, local.children[row, k]
@@ -298,74 +298,66 @@ def draw_local(local, depth, least, seed, start, count, used, longest):
 
 
 @njit(cache=True, nogil=True)
-def _has_more_leaves(values, begin, middle, rules, most):
-    """Tell whether more than `most` of the rules have no nonterminals."""
+def _has_more_leaves(rules, used, most):
+    """Tell whether more than `most` of the rules used have no nonterminals."""
     leaves = 0
-    if len(rules) > most:
-        for r in rules:
-            arity = 0
-            for p in range(begin[r], middle[r]):
-                arity += values[p] < 0
-            leaves += arity == 0
+    if len(used) > most:
+        for r in used:
+            leaves += arity_of(rules, r) == 0
     return leaves > most
 
 
 @njit(cache=True, nogil=True)
-def expand(values, begin, middle, rules, offsets, most):
-    """Write out the pairs that derivations derive.
-
-    Returns (x values, x offsets, y values, y offsets). A pair with a side of more than `most` tokens is left empty.
-    """
-    count = len(offsets) - 1
-    x, y = np.empty(1024, np.int32), np.empty(1024, np.int32)
-    x_offsets, y_offsets = np.zeros(count + 1, np.int64), np.zeros(count + 1, np.int64)
-    for side in range(2):
-        out, out_offsets = (x, x_offsets) if side == 0 else (y, y_offsets)
-        buffer = np.empty(1024, np.int32)
-        stack = np.empty((64, 2), np.int64)  # stretches of the buffer
-        size = 0
-        for i in range(count):
-            top, end, too_long = 0, 0, _has_more_leaves(values, begin, middle, rules[offsets[i] : offsets[i + 1]], most)
-            for q in range(offsets[i + 1] - 1, offsets[i] - 1, -1):
-                if too_long:
-                    break
-                r = rules[q]
-                a, b = (begin[r], middle[r]) if side == 0 else (middle[r], begin[r + 1])
-                arity, length = 0, 0
-                for p in range(begin[r], middle[r]):
-                    arity += values[p] < 0
-                for p in range(a, b):
-                    s = values[p]
-                    length += 1 if s > 0 else stack[top + s, 1] - stack[top + s, 0]
-                if length > most:
-                    too_long = True
-                    continue
-                buffer = with_room(buffer, end, length)
-                at = end
-                for p in range(a, b):
-                    s = values[p]
-                    if s > 0:
-                        buffer[at] = s
+def _expand_side(rules, used, offsets, most, side):
+    """Write out one side of what derivations derive, end to end; return it and its offsets."""
+    count, size = len(offsets) - 1, 0
+    out, out_offsets = np.empty(1024, np.int32), np.zeros(count + 1, np.int64)
+    buffer = np.empty(1024, np.int32)
+    stack = np.empty((64, 2), np.int64)  # spans of the buffer
+    for i in range(count):
+        top, end, too_long = 0, 0, _has_more_leaves(rules, used[offsets[i] : offsets[i + 1]], most)
+        for q in range(offsets[i + 1] - 1, offsets[i] - 1, -1):
+            if too_long:
+                break
+            a, b = bounds(rules, used[q], side)
+            length = 0
+            for s in rules.values[a:b]:
+                length += 1 if s > 0 else stack[top + s, 1] - stack[top + s, 0]
+            if length > most:
+                too_long = True
+                continue
+            buffer = reserve(buffer, end, length)
+            at = end
+            for s in rules.values[a:b]:
+                if s > 0:
+                    buffer[at] = s
+                    at += 1
+                else:  # child k lies k-th from the top
+                    for z in range(stack[top + s, 0], stack[top + s, 1]):
+                        buffer[at] = buffer[z]
                         at += 1
-                    else:  # child k lies k-th from the top
-                        for z in range(stack[top + s, 0], stack[top + s, 1]):
-                            buffer[at] = buffer[z]
-                            at += 1
-                top -= arity
-                stack = with_room(stack, top, 1)
-                stack[top, 0], stack[top, 1] = end, at
-                top += 1
-                end = at
-            length = 0 if too_long else stack[0, 1] - stack[0, 0]
-            out = with_room(out, size, length)
-            if not too_long:
-                out[size : size + length] = buffer[stack[0, 0] : stack[0, 1]]
+            top -= arity_of(rules, used[q])
+            stack = reserve(stack, top, 1)
+            stack[top, 0], stack[top, 1] = end, at
+            top += 1
+            end = at
+        if not too_long:
+            length = stack[0, 1] - stack[0, 0]
+            out = reserve(out, size, length)
+            out[size : size + length] = buffer[stack[0, 0] : stack[0, 1]]
             size += length
-            out_offsets[i + 1] = size
-        if side == 0:
-            x = out[:size].copy()
-        else:
-            y = out[:size].copy()
+        out_offsets[i + 1] = size
+    return out[:size].copy(), out_offsets
+
+
+@njit(cache=True, nogil=True)
+def expand(rules, used, offsets, most):
+    """Write out the pairs that derivations derive, given by the rules they use in preorder.
+
+    Returns (x values, x offsets, y values, y offsets). A side of more than `most` tokens is left empty.
+    """
+    x, x_offsets = _expand_side(rules, used, offsets, most, SOURCE)
+    y, y_offsets = _expand_side(rules, used, offsets, most, TARGET)
     return x, x_offsets, y, y_offsets
 
 
@@ -431,7 +423,7 @@ def context_counts(rules, offsets, contexts, arity):
             r = rules[p]
             top -= 1
             counts[stack[top], r] += 1
-            stack = with_room(stack, top, arity[r])
+            stack = reserve(stack, top, arity[r])
             for k in range(arity[r] - 1, -1, -1):
                 stack[top] = contexts[r] + k
                 top += 1

@@ -8,16 +8,6 @@ from numba import njit
 
 
 @njit(cache=True, nogil=True)
-def group_costs(members, offsets, cost):
-    """Add up, for each group, the costs of its members."""
-    total = np.zeros(len(offsets) - 1, np.int64)
-    for a in range(len(total)):
-        for p in range(offsets[a], offsets[a + 1]):
-            total[a] += cost[members[p]]
-    return total
-
-
-@njit(cache=True, nogil=True)
 def best_candidates(candidates, offsets, gain, tie):
     """For each rule, its candidate with the largest positive gain, the smaller `tie` if equal; −1 if there is none.
 

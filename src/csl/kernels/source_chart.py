@@ -1,4 +1,4 @@
-"""Charts over inputs alone: which spans a grammar derives, and the packed forest of all derivations of an input.
+"""Charts over inputs: which spans a grammar derives, and the packed forest of all derivations of an input.
 
 With one nonterminal, a span of the input is derivable or it is not. Starts i are taken from right to left. From each,
 the trie of the sources is walked rightwards over positions j in order; all walks that meet at the same node and
@@ -20,15 +20,13 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from csl.kernels.budget import ENTRIES, SHARE, Budget, spent
+from csl.kernels.budget import COVERED, ENTRIES, SHARE, UNCOVERED, Budget, given_up, spent
 from csl.kernels.derive import Trie, edge
-from csl.kernels.room import with_room
+from csl.kernels.flat import reserve
 
 BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.int32]
 OffsetArray = npt.NDArray[np.int64]
-
-UNCOVERED, COVERED, TOO_MANY, STOPPED = 0, 1, 2, 3  # status of an input; TOO_MANY, STOPPED: given up
 
 NODE, FIRST, FOLLOWING = 0, 1, 2  # a state: trie node, first edge to it (the root has none), next end in its cell
 FROM, CELL, ONTO, NEXT = 0, 1, 2, 3  # an edge: state before, span taken (−1: a terminal), trie node, next edge
@@ -46,42 +44,128 @@ class Forests(NamedTuple):
     children: IntArray  # vertices
 
 
+# building forests
+
+
+class Applications(NamedTuple):
+    """Applications in the making, as in `Forests`: the arrays may be longer than what is used."""
+
+    rules: IntArray
+    arguments: OffsetArray
+    children: IntArray
+
+
+class Vertices(NamedTuple):
+    """Vertices in the making."""
+
+    spans: IntArray
+    applications: OffsetArray
+
+
 @njit(cache=True, nogil=True)
-def _add_edge(edges: IntArray, size: int, source: int, cell: int, onto: int, lists: IntArray, at: int) -> IntArray:
-    """Write an edge and put it first on list `at`: of those that arrive at a position, or at a state."""
-    edges = with_room(edges, size, 1)
-    edges[size, FROM], edges[size, CELL], edges[size, ONTO], edges[size, NEXT] = source, cell, onto, lists[at]
-    lists[at] = size
+def no_applications() -> Applications:
+    """Start a list of applications."""
+    return Applications(np.empty(256, np.int32), np.zeros(256, np.int64), np.empty(256, np.int32))
+
+
+@njit(cache=True, nogil=True)
+def no_vertices() -> Vertices:
+    """Start a list of vertices."""
+    return Vertices(np.empty((256, 3), np.int32), np.zeros(256, np.int64))
+
+
+@njit(cache=True, nogil=True)
+def add_application(made: Applications, size: int, rule: int, children: IntArray) -> Applications:
+    """Append an application after the `size` there are."""
+    rules, arguments, places = made
+    rules, arguments = reserve(rules, size, 1), reserve(arguments, size + 1, 1)
+    at = arguments[size]
+    places = reserve(places, at, len(children))
+    for t in range(len(children)):
+        places[at + t] = children[t]
+    rules[size], arguments[size + 1] = rule, at + len(children)
+    return Applications(rules, arguments, places)
+
+
+@njit(cache=True, nogil=True)
+def add_vertex(made: Vertices, vertex: int, span: IntArray, size: int) -> Vertices:
+    """Append a vertex after the `vertex` there are, whose applications are the last of `size`."""
+    spans, applications = reserve(made.spans, vertex, 1), reserve(made.applications, vertex + 1, 1)
+    spans[vertex] = span
+    applications[vertex + 1] = size
+    return Vertices(spans, applications)
+
+
+@njit(cache=True, nogil=True)
+def finished_forests(
+    status: IntArray, offsets: OffsetArray, done: int, vertices: Vertices, applications: Applications
+) -> Forests:
+    """Copy what is used of the arrays of the first `done` inputs."""
+    n_vertices = offsets[done]
+    size = vertices.applications[n_vertices]
+    return Forests(
+        status[:done].copy(),
+        offsets[: done + 1].copy(),
+        vertices.spans[:n_vertices].copy(),
+        vertices.applications[: n_vertices + 1].copy(),
+        applications.rules[:size].copy(),
+        applications.arguments[: size + 1].copy(),
+        applications.children[: applications.arguments[size]].copy(),
+    )
+
+
+# recognition
+
+
+class Recognised(NamedTuple):
+    """All matches of sources in an input: cell i · (n + 1) + j → first state where a source ends on [i, j), or −1."""
+
+    cells: IntArray
+    states: IntArray
+    edges: IntArray
+    used: int  # items; if they are more than the budget, the rest says nothing
+
+
+@njit(cache=True, nogil=True)
+def _room(trie: Trie) -> tuple[IntArray, IntArray, IntArray]:
+    """Make arrays for `_recognise` to work in."""
+    return np.full(len(trie.head), -1, np.int32), np.empty((64, 3), np.int32), np.empty((64, 4), np.int32)
+
+
+@njit(cache=True, nogil=True)
+def _add_edge(edges: IntArray, size: int, source: int, cell: int, onto: int, pending: IntArray, at: int) -> IntArray:
+    """Write an edge and put it first on the list of those that arrive at a position."""
+    edges = reserve(edges, size, 1)
+    edges[size, FROM], edges[size, CELL], edges[size, ONTO], edges[size, NEXT] = source, cell, onto, pending[at]
+    pending[at] = size
     return edges
 
 
 @njit(cache=True, nogil=True)
 def _add_state(states: IntArray, size: int, node: int) -> IntArray:
-    states = with_room(states, size, 1)
+    states = reserve(states, size, 1)
     states[size, NODE], states[size, FIRST], states[size, FOLLOWING] = node, -1, -1
     return states
 
 
 @njit(cache=True, nogil=True)
 def _recognise(
-    trie: Trie, x: IntArray, slot: IntArray, states: IntArray, edges: IntArray, budget: Budget, levels: int
-) -> tuple[IntArray, IntArray, IntArray, int]:
+    trie: Trie, x: IntArray, room: tuple[IntArray, IntArray, IntArray], budget: Budget, levels: int
+) -> Recognised:
     """Find all matches of sources in x. Symbols ≤ 0 of x match nothing.
 
-    Returns the cells, the states, the edges and the number of items; cell i · (n + 1) + j holds the first state where a
-    source that matches [i, j) ends, or −1. All that is good only if the budget is not spent. `slot` has an entry for
-    each trie node, all −1, and is left that way; `states` and `edges` are what an earlier call returned, to be used
-    again. `levels` tables as large as `cells` count as items. Lone nonterminals are not matched: they need a derivable
-    span.
+    `room` is an array with −1 for each trie node, which is left that way, and arrays for states and edges; an earlier
+    result's can be used again. `levels` tables as large as `cells` count as items. Lone nonterminals are not matched:
+    they need a derivable span.
     """
+    slot, states, edges = room
     n = len(x)
     width = n + 1
     tables = width * width * levels // ENTRIES
     if spent(budget, tables):
-        return np.empty(0, np.int32), states, edges, tables
+        return Recognised(np.empty(0, np.int32), states, edges, tables)
     cells = np.full(width * width, -1, np.int32)
     pending = np.full(width, -1, np.int32)
-    lone = edge(trie, 0, 0)
     n_states = n_edges = 0
     for i in range(n - 1, -1, -1):
         root = n_states
@@ -97,7 +181,7 @@ def _recognise(
             e = pending[j]
             pending[j] = -1
             while e >= 0:  # edges that lead to the same node meet in one state
-                following, node = edges[e, NEXT], edges[e, ONTO]
+                following, node = edges[e, NEXT], np.int64(edges[e, ONTO])
                 if slot[node] < 0:
                     slot[node] = n_states
                     states = _add_state(states, n_states, node)
@@ -110,47 +194,42 @@ def _recognise(
                 e = following
             for s in range(first, n_states):
                 slot[states[s, NODE]] = -1
-            if lone >= 0 and cells[cell] >= 0:  # the span may be what a source begins with
-                states = _add_state(states, n_states, lone)
-                edges = _add_edge(edges, n_edges, root, cell, lone, states[:, FIRST], n_states)
+            if trie.lone >= 0 and cells[cell] >= 0:  # the span may be what a source begins with
+                states = _add_state(states, n_states, trie.lone)
+                edges = _add_edge(edges, n_edges, root, cell, trie.lone, pending, j)
+                states[n_states, FIRST], pending[j] = n_edges, -1
                 n_states += 1
                 n_edges += 1
-            if spent(budget, tables + n_states + n_edges):
-                return cells, states, edges, tables + n_states + n_edges
+            used = tables + n_states + n_edges
+            if spent(budget, used):
+                return Recognised(cells, states, edges, used)
             if j == n:
                 continue
             for s in range(first, n_states):
                 if tables + n_states + n_edges > budget.items:
                     break
-                node = states[s, NODE]
+                node = np.int64(states[s, NODE])
                 below = edge(trie, node, x[j]) if x[j] > 0 else -1
                 if below >= 0:
                     edges = _add_edge(edges, n_edges, s, -1, below, pending, j + 1)
                     n_edges += 1
-                below = edge(trie, node, 0)
+                below = edge(trie, node, np.int32(0))
                 if below >= 0:
                     for q in range(j + 1, width):
                         if cells[j * width + q] >= 0:
                             edges = _add_edge(edges, n_edges, s, j * width + q, below, pending, q)
                             n_edges += 1
-    return cells, states, edges, tables + n_states + n_edges
-
-
-@njit(cache=True, nogil=True)
-def given_up(budget: Budget) -> int:
-    """Say why an input is given up."""
-    return STOPPED if budget.stop[0] else TOO_MANY
+    return Recognised(cells, states, edges, tables + n_states + n_edges)
 
 
 @njit(cache=True, nogil=True)
 def covered(trie: Trie, budget: Budget, values: IntArray, offsets: OffsetArray) -> IntArray:
     """Return the status of each input: whether it has a derivation, to any output."""
     out = np.zeros(len(offsets) - 1, np.int32)
-    slot = np.full(len(trie.head), -1, np.int32)
-    states, edges = np.empty((64, 3), np.int32), np.empty((64, 4), np.int32)
+    slot, states, edges = _room(trie)
     for k in range(len(out)):
         x = values[offsets[k] : offsets[k + 1]]
-        cells, states, edges, used = _recognise(trie, x, slot, states, edges, budget, 1)
+        cells, states, edges, used = _recognise(trie, x, (slot, states, edges), budget, 1)
         if spent(budget, used):
             out[k] = given_up(budget)
         else:
@@ -161,46 +240,32 @@ def covered(trie: Trie, budget: Budget, values: IntArray, offsets: OffsetArray) 
 @njit(cache=True, nogil=True)
 def derivable_spans(trie: Trie, budget: Budget, x: IntArray) -> BoolArray:
     """Return a square table: whether x[i:j] has a derivation. It is empty if the budget does not suffice."""
-    slot = np.full(len(trie.head), -1, np.int32)
-    states, edges = np.empty((64, 3), np.int32), np.empty((64, 4), np.int32)
-    cells, _, _, used = _recognise(trie, x, slot, states, edges, budget, 1)
-    if spent(budget, used):
+    found = _recognise(trie, x, _room(trie), budget, 1)
+    if spent(budget, found.used):
         return np.empty((0, 0), np.bool_)
-    table: BoolArray = (cells >= 0).reshape(len(x) + 1, len(x) + 1)
+    table: BoolArray = (found.cells >= 0).reshape(len(x) + 1, len(x) + 1)
     return table
 
 
-@njit(cache=True, nogil=True)
-def _apply(rules: IntArray, arguments: OffsetArray, size: int, rule: int, stop: int) -> tuple[IntArray, OffsetArray]:
-    """Append an application whose children end at `stop`."""
-    rules, arguments = with_room(rules, size, 1), with_room(arguments, size + 1, 1)
-    rules[size] = rule
-    arguments[size + 1] = stop
-    return rules, arguments
+# forests
 
 
 @njit(cache=True, nogil=True)
 def _unpack_cell(
-    trie: Trie,
-    states: IntArray,
-    edges: IntArray,
-    end: int,
-    levels: int,
-    path: IntArray,
-    rules: IntArray,
-    arguments: OffsetArray,
-    children: IntArray,
-    size: int,
-    budget: Budget,
-) -> tuple[IntArray, OffsetArray, IntArray, int]:
-    """Append the applications of a cell, whose first end state is `end`, after the `size` there are.
+    trie: Trie, found: Recognised, cell: int, levels: int, work: IntArray, made: Applications, size: int, budget: Budget
+) -> tuple[Applications, int]:
+    """Append the applications of a cell after the `size` there are.
 
-    Children are written as cell · levels + levels − 1, to be numbered later. Stops when the budget is spent.
+    Children are written as cell · levels + levels − 1, to be numbered later. Stops when the budget is spent. `work` has
+    two rows that are as long as the input.
     """
+    _, states, edges, _ = found
+    end = found.cells[cell]
+    path, children = work[0], work[1]
     while end >= 0:
         depth = 0
         path[0] = states[end, FIRST]
-        while depth >= 0 and not spent(budget, size + arguments[size]):
+        while depth >= 0 and not spent(budget, size + made.arguments[size]):
             e = path[depth]
             if e < 0:
                 depth -= 1
@@ -212,20 +277,19 @@ def _unpack_cell(
                 depth += 1
                 path[depth] = before
                 continue
+            n = 0
+            for d in range(depth, -1, -1):  # the path was walked from right to left
+                if edges[path[d], CELL] >= 0:
+                    children[n] = edges[path[d], CELL] * levels + levels - 1
+                    n += 1
             rule = trie.head[states[end, NODE]]
             while rule >= 0:
-                at = arguments[size]
-                children = with_room(children, at, depth + 1)
-                for d in range(depth, -1, -1):  # the path was walked from right to left
-                    if edges[path[d], CELL] >= 0:
-                        children[at] = edges[path[d], CELL] * levels + levels - 1
-                        at += 1
-                rules, arguments = _apply(rules, arguments, size, rule, at)
+                made = add_application(made, size, rule, children[:n])
                 size += 1
                 rule = trie.following[rule]
             path[depth] = edges[e, NEXT]
         end = states[end, FOLLOWING]
-    return rules, arguments, children, size
+    return made, size
 
 
 @njit(cache=True, nogil=True)
@@ -236,82 +300,61 @@ def forests(trie: Trie, max_units: int, budget: Budget, values: IntArray, offset
     that fills the share of a batch are left to the next call: the result may be shorter than what was asked for.
     """
     n_inputs = len(offsets) - 1
-    status = np.zeros(n_inputs, np.int32)
-    vertices = np.zeros(n_inputs + 1, np.int64)
-    spans = np.empty((256, 3), np.int32)
-    applications = np.zeros(256, np.int64)
-    rules = np.empty(256, np.int32)
-    arguments = np.zeros(256, np.int64)
-    children = np.empty(256, np.int32)
-    slot = np.full(len(trie.head), -1, np.int32)
-    states, edges = np.empty((64, 3), np.int32), np.empty((64, 4), np.int32)
-    lone = edge(trie, 0, 0)
-    units = trie.head[lone] if lone >= 0 else -1
+    status, ends = np.zeros(n_inputs, np.int32), np.zeros(n_inputs + 1, np.int64)
+    vertices, made = no_vertices(), no_applications()
+    slot, states, edges = _room(trie)
+    units = trie.head[trie.lone] if trie.lone >= 0 else -1
     levels = 1 + max_units if units >= 0 else 1
+    less, span = np.empty(1, np.int32), np.empty(3, np.int32)
     k = 0
     while k < n_inputs:
         x = values[offsets[k] : offsets[k + 1]]
         n = len(x)
         width = n + 1
-        vertex = vertices[k]
-        size = first = applications[vertex]
-        cells, states, edges, used = _recognise(trie, x, slot, states, edges, budget, levels)
+        vertex = ends[k]
+        size = first = vertices.applications[vertex]
+        found = _recognise(trie, x, (slot, states, edges), budget, levels)
+        cells, states, edges, used = found
         if spent(budget, used):
             status[k] = given_up(budget)
         elif cells[n] >= 0:
             status[k] = COVERED
-        if status[k] == COVERED:
             # what is written stands behind the forests of the inputs before
-            rest = Budget(budget.items - used + first + arguments[first], budget.stop)
+            rest = Budget(budget.items - used + first + made.arguments[first], budget.stop)
             number = np.full(width * width * levels, -2, np.int64)  # −2: not reached, −1: reached, then the vertex
             number[n * levels + levels - 1] = -1
-            path = np.empty(width, np.int32)
+            work = np.empty((2, width), np.int32)
             for key in _top_down(n, levels):
                 if number[key] == -2:
                     continue
                 cell, left = key // levels, key % levels
-                spans = with_room(spans, vertex, 1)
-                spans[vertex, 0], spans[vertex, 1], spans[vertex, 2] = cell // width, cell % width, left
                 number[key] = vertex
-                begin = arguments[size]
-                rules, arguments, children, size = _unpack_cell(
-                    trie, states, edges, cells[cell], levels, path, rules, arguments, children, size, rest
-                )
+                begin = made.arguments[size]
+                made, size = _unpack_cell(trie, found, cell, levels, work, made, size, rest)
                 rule = units if left > 0 else -1
+                less[0] = key - 1  # the same cell with one unit less
                 while rule >= 0:
-                    at = arguments[size]
-                    children = with_room(children, at, 1)
-                    children[at] = key - 1  # the same cell with one unit less
-                    rules, arguments = _apply(rules, arguments, size, rule, at + 1)
+                    made = add_application(made, size, rule, less)
                     size += 1
                     rule = trie.following[rule]
-                for at in range(begin, arguments[size]):
-                    number[children[at]] = -1
+                for at in range(begin, made.arguments[size]):
+                    number[made.children[at]] = -1
+                span[0], span[1], span[2] = cell // width, cell % width, left
+                vertices = add_vertex(vertices, vertex, span, size)
                 vertex += 1
-                applications = with_room(applications, vertex, 1)
-                applications[vertex] = size
-                if spent(rest, size + arguments[size]):
+                if spent(rest, size + made.arguments[size]):
                     status[k] = given_up(budget)
                     break
             if status[k] == COVERED:
-                for at in range(arguments[first], arguments[size]):
-                    children[at] = number[children[at]]
+                for at in range(made.arguments[first], made.arguments[size]):
+                    made.children[at] = number[made.children[at]]
             else:
-                vertex, size = vertices[k], first
+                vertex, size = ends[k], first
         k += 1
-        vertices[k] = vertex
-        if size + arguments[size] > budget.items // SHARE:
+        ends[k] = vertex
+        if size + made.arguments[size] > budget.items // SHARE:
             break
-    n_vertices, n_applications = vertices[k], applications[vertices[k]]
-    return Forests(
-        status[:k].copy(),
-        vertices[: k + 1].copy(),
-        spans[:n_vertices].copy(),
-        applications[: n_vertices + 1].copy(),
-        rules[:n_applications].copy(),
-        arguments[: n_applications + 1].copy(),
-        children[: arguments[n_applications]].copy(),
-    )
+    return finished_forests(status, ends, k, vertices, made)
 
 
 @njit(cache=True, nogil=True)

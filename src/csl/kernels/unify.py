@@ -10,20 +10,36 @@ For a rule r_c and every span [i, j) of its source, two look-ups in a table of r
 In both cases the target side is then determined. A span that occurs twice in the source is left alone, since nothing
 says which occurrence the target belongs to; so is a g whose target occurrences overlap. A rule of n source symbols
 costs O(n²) look-ups, whatever the size of the grammar.
-
-Rules are stored end to end: rule r is `values[begin[r]:begin[r + 1]]`, its source ends at `middle[r]`.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
+from csl.kernels.flat import Rules, reserve
 from csl.kernels.hashing import BASE, find_slot, mix
-from csl.kernels.room import with_room
+
+
+class Shape(NamedTuple):
+    """Which candidates are allowed; a lone nonterminal as source never is."""
+
+    max_arity: int
+    repeats: bool  # target nonterminals may repeat
+    lone_target: bool  # a target may be a lone nonterminal
+
+
+class Candidates(NamedTuple):
+    """Rules found, in arrays that may be longer than what is used, and what each was found for."""
+
+    rules: Rules
+    origin: np.ndarray  # a row for each rule
+    count: int
 
 
 @njit(cache=True, nogil=True)
 def _same_erased(values, a, b, length):
-    """Whether two stretches are equal when nonterminal indices are erased."""
+    """Whether two spans are equal when nonterminal indices are erased."""
     for t in range(length):
         u, v = values[a + t], values[b + t]
         if u != v and (u > 0 or v > 0):
@@ -33,7 +49,7 @@ def _same_erased(values, a, b, length):
 
 @njit(cache=True, nogil=True)
 def occurs_elsewhere(values, start, stop, i, j):
-    """Whether the stretch [i, j) occurs at another place of [start, stop)."""
+    """Whether the span [i, j) occurs at another place of [start, stop)."""
     for p in range(start, stop - (j - i) + 1):
         if p != i:
             t = 0
@@ -57,8 +73,9 @@ def _matches(values, a, b, names, at, stop):
 
 
 @njit(cache=True, nogil=True)
-def _inside(values, begin, middle, r, i, j, g, out):
+def _inside(rules, r, i, j, g, out):
     """Write r_add for g inside r_c = r at [i, j) to `out`; return its (source length, length), or (0, 0)."""
+    values, begin, middle = rules
     c0, c1, c2 = begin[r], middle[r], begin[r + 1]
     names = np.zeros(j - i + 1, np.int32)  # g's nonterminals are, in order, those of the span
     k = 0
@@ -95,8 +112,9 @@ def _inside(values, begin, middle, r, i, j, g, out):
 
 
 @njit(cache=True, nogil=True)
-def _above(values, begin, middle, r, i, j, g, out):
+def _above(rules, r, i, j, g, out):
     """Write r_add for g above r_c = r with a hole at [i, j) to `out`; return its lengths, or (0, 0)."""
+    values, begin, middle = rules
     c0, c1, c2 = begin[r], middle[r], begin[r + 1]
     g0, g1, g2 = begin[g], middle[g], begin[g + 1]
     hole = values[g0 + (i - c0)]
@@ -141,12 +159,13 @@ def _above(values, begin, middle, r, i, j, g, out):
 
 
 @njit(cache=True, nogil=True)
-def _add_rule(values, begin, middle, r, i, j, g, above, out):
+def _add_rule(rules, r, i, j, g, above, out):
     """Write the r_add of r_c = r, its span [i, j) and g to `out`; return its lengths, or (0, 0) if there is none."""
+    values, begin, middle = rules
     c0, n = begin[r], middle[r] - begin[r]
     if not above:
         if middle[g] - begin[g] == j - i and _same_erased(values, begin[g], i, j - i):
-            return _inside(values, begin, middle, r, i, j, g, out)
+            return _inside(rules, r, i, j, g, out)
         return 0, 0
     before = i - c0
     if (
@@ -155,12 +174,12 @@ def _add_rule(values, begin, middle, r, i, j, g, above, out):
         and _same_erased(values, begin[g], c0, before)
         and _same_erased(values, begin[g] + before + 1, j, middle[r] - j)
     ):
-        return _above(values, begin, middle, r, i, j, g, out)
+        return _above(rules, r, i, j, g, out)
     return 0, 0
 
 
 @njit(cache=True, nogil=True)
-def renumber(out, source_length, length):
+def _renumber(out, source_length, length):
     """Renumber the nonterminals from left to right; return the arity and how often the most frequent occurs."""
     old = np.zeros(source_length, np.int32)
     uses = np.zeros(source_length, np.int32)
@@ -182,20 +201,55 @@ def renumber(out, source_length, length):
 
 
 @njit(cache=True, nogil=True)
-def unify(values, begin, middle, keys, first, following, rules, max_arity, repeats, lone_target):
-    """Find every (r_c, g, r_add) for r_c in `rules` and g in the table (keys, first, following) by erased source.
+def no_candidates():
+    """Start a list of candidates."""
+    rules = Rules(np.empty(16384, np.int32), np.zeros(1025, np.int64), np.empty(1024, np.int64))
+    return Candidates(rules, np.empty((1024, 2), np.int32), 0)
 
-    Returns the ids r_c and g of each triple and the candidates r_add, one a triple, laid end to end (values, begin,
-    middle). `max_arity`, `repeats` (target nonterminals may repeat) and `lone_target` (a target may be a lone
-    nonterminal) say which candidates are allowed; a lone nonterminal as source never is.
+
+@njit(cache=True, nogil=True)
+def room_for(candidates, length):
+    """Return the candidates with room for one of this length, and where that is to be written."""
+    (values, begin, middle), origin, count = candidates
+    values = reserve(values, begin[count], length)
+    return Candidates(Rules(values, begin, middle), origin, count), values[begin[count] :]
+
+
+@njit(cache=True, nogil=True)
+def add_candidate(candidates, shape, source_length, length, r, g):
+    """Add the candidate that was written, if its shape is allowed, as one for r_c = r and g."""
+    (values, begin, middle), origin, count = candidates
+    at = begin[count]
+    out = values[at:]
+    arity, most = _renumber(out, source_length, length)
+    lone = length - source_length == 1 and out[source_length] < 0
+    if arity > shape.max_arity or (most > 1 and not shape.repeats) or (lone and not shape.lone_target):
+        return candidates
+    begin, middle, origin = reserve(begin, count + 1, 1), reserve(middle, count, 1), reserve(origin, count, 1)
+    middle[count], begin[count + 1] = at + source_length, at + length
+    origin[count, 0], origin[count, 1] = r, g
+    return Candidates(Rules(values, begin, middle), origin, count + 1)
+
+
+@njit(cache=True, nogil=True)
+def finished_candidates(candidates):
+    """Copy what is used: (r_c, g) of each candidate, and the candidates as rules."""
+    (values, begin, middle), origin, count = candidates
+    rules = Rules(values[: begin[count]].copy(), begin[: count + 1].copy(), middle[:count].copy())
+    return origin[:count].copy(), rules
+
+
+@njit(cache=True, nogil=True)
+def unify(rules, table, ids, shape):
+    """Find every (r_c, g, r_add) for r_c in `ids` and g in the table of rules by erased source.
+
+    Returns the ids r_c and g of each triple in a row, and the candidates r_add, one a triple.
     """
-    found = np.empty((1024, 2), np.int32)
-    out_values, out_begin, out_middle = np.empty(16384, np.int32), np.zeros(1025, np.int64), np.empty(1024, np.int64)
-    count = 0
+    values, begin, middle = rules
+    candidates = no_candidates()
     nonterminal = mix(np.int64(0))
     power, prefix = np.ones(1, np.uint64), np.zeros(1, np.uint64)
-    for index in range(len(rules)):
-        r = rules[index]
+    for r in ids:
         c0, n = begin[r], middle[r] - begin[r]
         if len(power) <= n:
             power, prefix = np.ones(2 * n, np.uint64), np.zeros(2 * n, np.uint64)
@@ -215,33 +269,15 @@ def unify(values, begin, middle, keys, first, following, rules, max_arity, repea
                         if j - i == n:
                             continue  # likewise
                         key = prefix[j] - prefix[i] * power[j - i]
-                    g = first[find_slot(keys, first, key)]
+                    g = table.first[find_slot(table.keys, table.first, key)]
                     if g < 0 or occurs_elsewhere(values, c0, c0 + n, c0 + i, c0 + j):
                         continue
                     while g >= 0:
-                        at = out_begin[count]
-                        out_values = with_room(out_values, at, begin[r + 1] - c0 + 1)
-                        out = out_values[at:]
-                        a, b = 0, 0
+                        candidates, out = room_for(candidates, begin[r + 1] - c0 + 1)
+                        source_length, length = 0, 0
                         if g != r:
-                            a, b = _add_rule(values, begin, middle, r, c0 + i, c0 + j, g, above, out)
-                        if b > 0:
-                            arity, most = renumber(out, a, b)
-                            lone = b - a == 1 and out[a] < 0
-                            if arity <= max_arity and (repeats or most <= 1) and (lone_target or not lone):
-                                found = with_room(found, count, 1)
-                                out_begin = with_room(out_begin, count + 1, 1)
-                                out_middle = with_room(out_middle, count, 1)
-                                found[count, 0], found[count, 1] = r, g
-                                out_middle[count] = at + a
-                                out_begin[count + 1] = at + b
-                                count += 1
-                        g = following[g]
-    ids = found[:count].copy()
-    return (
-        ids[:, 0],
-        ids[:, 1],
-        out_values[: out_begin[count]].copy(),
-        out_begin[: count + 1].copy(),
-        out_middle[:count].copy(),
-    )
+                            source_length, length = _add_rule(rules, r, c0 + i, c0 + j, g, above, out)
+                        if length > 0:
+                            candidates = add_candidate(candidates, shape, source_length, length, r, g)
+                        g = table.following[g]
+    return finished_candidates(candidates)

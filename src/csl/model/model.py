@@ -17,20 +17,20 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from csl.engine.engine import Engine, Kept
+from csl.engine.engine import Broadcast, Engine
 from csl.engine.threads import ONE_THREAD
 from csl.errors import InputError, LimitWarning
 from csl.examples import Example
 from csl.grammar import Grammar
 from csl.grammar.output_cfg import ROOT, OutputCfg
-from csl.kernels.budget import Budget
+from csl.kernels.budget import COVERED, STOPPED, TOO_MANY, UNCOVERED, Budget
 from csl.kernels.inside import log_inside, log_p, viterbi
-from csl.kernels.intersection import Typings, with_types
-from csl.kernels.source_chart import COVERED, STOPPED, TOO_MANY, UNCOVERED, Forests
+from csl.kernels.intersection import Typings, by_type
+from csl.kernels.source_chart import Forests
 from csl.model.kbest import best_outputs
-from csl.model.local import Places, localised
 from csl.parsing.derivation import MAX_OUTPUT, Derivation
 from csl.parsing.deriver import BATCH, CHUNK, DEFAULT, Batch, Deriver, products
+from csl.parsing.forest import Places, compacted
 from csl.parsing.limits import Abstained, AmbiguityError, Limits, given_up
 
 FloatArray = npt.NDArray[np.float64]
@@ -118,9 +118,9 @@ class Model:
         return Model(self.grammar, self.theta_context, self.theta_rule, None, self.max_units)
 
     @cached_property
-    def _kept(self) -> "Kept[Model]":
+    def _broadcast(self) -> "Broadcast[Model]":
         """The model for engines."""
-        return Kept(self)
+        return Broadcast(self)
 
     def _batches(self, sources: Sequence[Sequence[str]], limits: Limits) -> Iterator[Batch]:
         """Build the forests of inputs, of valid derivations only if there is an output CFG, batch by batch."""
@@ -129,7 +129,7 @@ class Model:
                 yield batch
                 continue
             first = batch.first
-            for forests in products(with_types, batch, self._typings):
+            for forests in products(batch, by_type(self._typings)):
                 yield Batch(first, forests, batch.budget)
                 first += len(forests.status)
 
@@ -156,7 +156,7 @@ class Model:
         counts if its output is valid: categories can be coarser than the pieces that rules are made of.
         """
         sources = [_tokens(source) for source in sources]
-        found = engine.chunks(_best, np.arange(len(sources)), self._kept, sources, limits, least=CHUNK)
+        found = engine.chunks(_best, np.arange(len(sources)), self._broadcast, sources, limits, least=CHUNK)
         outcomes = [self._outcome(*best) for part in found for best in part]
         if self.output_cfg is not None:
             rest = [k for k, outcome in enumerate(outcomes) if outcome is Abstained.NOT_COVERED]
@@ -187,14 +187,14 @@ class Model:
         """Give log p of the best derivation of each input, its status, and the rules in preorder."""
         found: list[Best] = []
         for _, forests, budget in self._batches(sources, limits):
-            local = localised(forests, self._contexts)
-            table = self.log_p(local.contexts, local.rules)
-            scores, used, offsets = viterbi(local.forests, table, local.starts, budget)
+            compact = compacted(forests, self._contexts)
+            table = self.log_p(compact.contexts, compact.rules)
+            scores, used, offsets = viterbi(compact.forests, table, compact.starts, budget)
             for k, score in enumerate(scores):
                 status = int(forests.status[k])
                 if math.isnan(score):
                     status = STOPPED if budget.stop[0] else TOO_MANY
-                found.append((float(score), status, local.rules[used[offsets[k] : offsets[k + 1]]]))
+                found.append((float(score), status, compact.rules[used[offsets[k] : offsets[k + 1]]]))
         return found
 
     def parse_best(self, source: str | Sequence[str], k: int, limits: Limits = DEFAULT) -> list[Parse]:
@@ -222,10 +222,10 @@ class Model:
     def _best_of(self, forests: Forests, k: int, budget: Budget) -> list[Parse] | Abstained:
         if forests.status[0] != COVERED:
             return _WHY[int(forests.status[0])]
-        local = localised(forests, self._contexts)
-        rules = tuple(self.deriver.rules[r] for r in local.rules)
+        compact = compacted(forests, self._contexts)
+        rules = tuple(self.deriver.rules[r] for r in compact.rules)
         try:
-            found = best_outputs(local.forests, rules, local.starts, self.log_p(local.contexts, local.rules), k, budget)
+            found = best_outputs(compact.forests, rules, compact.starts, self.log_p(compact.contexts, compact.rules), k, budget)
         except AmbiguityError:
             return Abstained.STOPPED if budget.stop[0] else Abstained.TOO_MANY
         return [Parse(ranked.target, ranked.derivation, -ranked.cost) for ranked in found] or Abstained.TOO_LONG
@@ -240,14 +240,14 @@ class Model:
         self, examples: Sequence[Example], engine: Engine = ONE_THREAD, limits: Limits = DEFAULT
     ) -> FloatArray:
         """Log p(x, y) of many pairs."""
-        return engine.map(_log_probs, np.arange(len(examples)), self._kept, examples, limits, least=CHUNK)
+        return engine.map(_log_probs, np.arange(len(examples)), self._broadcast, examples, limits, least=CHUNK)
 
     def log_prob_inputs(
         self, sources: Sequence[Sequence[str]], engine: Engine = ONE_THREAD, limits: Limits = DEFAULT
     ) -> FloatArray:
         """Log p(x) of inputs, summed over all derivations to any output."""
         sources = [_tokens(source) for source in sources]
-        return engine.map(_log_prob_inputs, np.arange(len(sources)), self._kept, sources, limits, least=CHUNK)
+        return engine.map(_log_prob_inputs, np.arange(len(sources)), self._broadcast, sources, limits, least=CHUNK)
 
     def log_inside(self, forests: Forests, limits: Limits = DEFAULT) -> FloatArray:
         """Log of the sum of p(z) over the derivations in each forest; nan if that is given up."""

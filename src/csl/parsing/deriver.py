@@ -1,28 +1,29 @@
-"""Ask a grammar what it derives: pairs, inputs alone, and the parts of an input.
+"""Ask a grammar what it derives: pairs, inputs, and the parts of an input.
 
-A `Deriver` encodes a grammar once. Pairs are derived by `csl.kernels.derive`, which knows the output, inputs alone by
+A `Deriver` encodes a grammar once. Pairs are derived by `csl.kernels.derive`, which knows the output, inputs by
 `csl.kernels.source_chart`. Both allow at most `max_units` rules in a row whose source is a lone nonterminal, so that
 the derivations of an input are finitely many.
 """
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from csl.engine.engine import Engine, Kept
+from csl.engine.engine import Broadcast, Engine
 from csl.engine.threads import ONE_THREAD
 from csl.errors import LimitWarning
 from csl.examples import Example
 from csl.grammar import Grammar
-from csl.grammar.store import EncodedRules, RuleStore
+from csl.grammar.store import RuleStore
 from csl.grammar.vocabulary import Ragged, Vocabulary
 from csl.kernels import source_chart
-from csl.kernels.budget import Budget
-from csl.kernels.derive import Trie, build_trie, derive_counted
-from csl.kernels.intersection import with_outputs
+from csl.kernels.budget import COVERED, Budget, untimed
+from csl.kernels.derive import Parser, build_trie, derive_rules
+from csl.kernels.flat import Rules
+from csl.kernels.intersection import Labels, by_output, intersect
 from csl.parsing.derivation import Derivation
 from csl.parsing.forest import Forest, join_forests
 from csl.parsing.limits import AmbiguityError, Limits
@@ -31,17 +32,9 @@ DEFAULT = Limits()
 READABLE = Limits(items=2**20)  # for a forest that is turned into Python objects: a second or two
 CHUNK = 64  # inputs worth a second worker
 BATCH = 1024  # inputs whose forests are in memory at once, if there is room
+UNLIMITED = 2**62  # items of a forest
 
 Places = npt.NDArray[np.int64]
-
-
-class Encoded(NamedTuple):
-    """A grammar as kernels take it."""
-
-    arrays: EncodedRules
-    trie: Trie
-    arity: int
-    max_units: int
 
 
 class Batch(NamedTuple):
@@ -63,8 +56,9 @@ class Deriver:
         store = RuleStore()
         ids = store.add_rules(self.rules, self.vocabulary)
         self.arrays = store.arrays
-        self._trie = build_trie(*self.arrays, ids)
-        self._encoded = Kept(Encoded(self.arrays, self._trie, max(1, grammar.max_arity), max_units))
+        alive = np.ones(len(ids), np.bool_)
+        parser = Parser(self.arrays, build_trie(self.arrays, ids), alive, max(1, grammar.max_arity), max_units)
+        self._parser = Broadcast(parser)
 
     # pairs
 
@@ -85,7 +79,7 @@ class Deriver:
         encoded = self.encode(side for example in examples for side in (example.source, example.target))
         unknown = np.concatenate([[0], np.cumsum(encoded.values == 0)])[encoded.offsets[::2]]
         known = np.flatnonzero(np.diff(unknown) == 0)
-        found = engine.chunks(_derive, known, encoded, self._encoded)
+        found = engine.chunks(_derive, known, encoded, self._parser)
         sizes = np.zeros(len(examples), np.int64)
         sizes[known] = np.concatenate([part for _, part, _ in found])
         given_up = sum(number for _, _, number in found)
@@ -106,20 +100,20 @@ class Deriver:
             offsets.append(len(values))
         return Ragged(np.array(values, np.int32), np.array(offsets, np.int64))
 
-    # inputs alone
+    # inputs
 
     def covered(self, sources: Sequence[Sequence[str]], engine: Engine = ONE_THREAD) -> npt.NDArray[np.bool_]:
         """Whether each input has a derivation, to any output; those that take too much memory count as not covered."""
-        status = engine.map(_covered, np.arange(len(sources)), self.encode(sources), self._encoded)
-        given_up = int((status > source_chart.COVERED).sum())
+        status = engine.map(_covered, np.arange(len(sources)), self.encode(sources), self._parser)
+        given_up = int((status > COVERED).sum())
         if given_up:
             warnings.warn(f"{given_up:,} of {len(sources):,} inputs given up: they are too long", LimitWarning, 2)
-        covered: npt.NDArray[np.bool_] = status == source_chart.COVERED
+        covered: npt.NDArray[np.bool_] = status == COVERED
         return covered
 
     def batches(self, sources: Sequence[Sequence[str]], limits: Limits = DEFAULT) -> Iterator[Batch]:
         """Build the packed forests of inputs, in order, batch by batch."""
-        return _batches(self.encode(sources), limits, self._encoded.value)
+        return batches(self.encode(sources), self._parser.value, limits)
 
     def forests(self, sources: Sequence[Sequence[str]], limits: Limits = DEFAULT) -> source_chart.Forests:
         """Build the packed forests of inputs, as arrays."""
@@ -135,12 +129,12 @@ class Deriver:
         """Build the packed forests of all derivations of pairs, as arrays; those of more than `largest` items not."""
         x, y = (self.encode(getattr(example, side) for example in examples) for side in ("source", "target"))
         places, most = np.arange(len(examples)), limits.items if largest is None else largest
-        return join_forests(engine.chunks(_pair_forests, places, x, y, limits, most, self._encoded, least=CHUNK))
+        return join_forests(engine.chunks(_pair_forests, places, x, y, limits, most, self._parser, least=CHUNK))
 
     def forest(self, source: Sequence[str], limits: Limits = READABLE) -> Forest:
         """Build the packed forest of an input; it has no vertices if the input is not covered."""
         arrays = self.forests([source], limits)
-        if arrays.status[0] > source_chart.COVERED:
+        if arrays.status[0] > COVERED:
             raise AmbiguityError(
                 f"the chart of the input has over {limits.items:,} items; look at a part of it, or give the output too"
             )
@@ -163,7 +157,7 @@ class Deriver:
     def covered_spans(self, source: Sequence[str]) -> list[tuple[int, int]]:
         """Give the spans [i, j) that the grammar derives and that lie in no larger one, from left to right."""
         with DEFAULT.budget() as budget:
-            table = source_chart.derivable_spans(self._trie, budget, self.encode([source]).values)
+            table = source_chart.derivable_spans(self._parser.value.trie, budget, self.encode([source]).values)
         if not len(table):
             raise AmbiguityError("the input is too long to say what parts of it are covered; look at a part of it")
         spans: list[tuple[int, int]] = []
@@ -179,71 +173,64 @@ class Deriver:
 
 
 def _derive(
-    places: Places, pairs: Ragged, grammar: Encoded
+    places: Places, pairs: Ragged, parser: Parser
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64], int]:
     """Derive some of the pairs, which are sources and targets in turn; also tell how many were given up."""
     # the pairs stand behind the rules, as rules that the trie does not have
-    values, begin, middle = grammar.arrays
-    both = (
+    values, begin, middle = parser.rules
+    both = Rules(
         np.concatenate([values, pairs.values]),
         np.concatenate([begin, begin[-1] + pairs.offsets[2::2]]),
         np.concatenate([middle, begin[-1] + pairs.offsets[1::2]]),
     )
-    alive, queries = np.ones(len(middle), np.bool_), (len(middle) + places).astype(np.int32)
-    nothing = np.full(len(queries), -1, np.int32)
-    options = (grammar.arity, grammar.max_units)
-    rules, offsets, given_up = derive_counted(*both, alive, grammar.trie, *options, queries, nothing)
+    queries, nothing = (len(middle) + places).astype(np.int32), np.full(len(places), -1, np.int32)
+    rules, offsets, given_up = derive_rules(parser._replace(rules=both), untimed(), queries, nothing)
     return rules, np.diff(offsets), given_up
 
 
-def _covered(places: Places, inputs: Ragged, grammar: Encoded) -> npt.NDArray[np.int32]:
-    with DEFAULT.budget() as budget:
-        return source_chart.covered(grammar.trie, budget, *_stretch(inputs, places))
+def _covered(places: Places, inputs: Ragged, parser: Parser) -> npt.NDArray[np.int32]:
+    return source_chart.covered(parser.trie, untimed(), *_neighbours(inputs, places))
 
 
-def _batches(inputs: Ragged, limits: Limits, grammar: Encoded) -> Iterator[Batch]:
+def batches(inputs: Ragged, parser: Parser, limits: Limits = DEFAULT) -> Iterator[Batch]:
+    """Build the packed forests of encoded inputs, in order, batch by batch."""
     values, offsets = inputs
-    size = BATCH if limits.seconds is None else 1  # the clock starts anew for each input
+    size = BATCH if limits.seconds is None else 1  # the clock restarts for each input
     for begin in range(0, max(1, len(offsets) - 1), size):
         bounds = offsets[begin : begin + size + 1]
         at = 0
         with limits.budget() as budget:
             while at < max(1, len(bounds) - 1):
-                forests = source_chart.forests(grammar.trie, grammar.max_units, budget, values, bounds[at:])
+                forests = source_chart.forests(parser.trie, parser.max_units, budget, values, bounds[at:])
                 yield Batch(begin + at, forests, budget)
                 at += max(1, len(forests.status))
 
 
 def _pair_forests(
-    places: Places, x: Ragged, y: Ragged, limits: Limits, largest: int, grammar: Encoded
+    places: Places, x: Ragged, y: Ragged, limits: Limits, largest: int, parser: Parser
 ) -> source_chart.Forests:
-    outputs = _stretch(y, places)
+    outputs = _neighbours(y, places)
     parts: list[source_chart.Forests] = []
-    for batch in _batches(_stretch(x, places), limits, grammar):
-        parts += products(with_outputs, batch, largest, *grammar.arrays, outputs.values, outputs.offsets[batch.first :])
+    for batch in batches(_neighbours(x, places), parser, limits):
+        parts += products(batch, by_output(parser.rules, outputs.values, outputs.offsets[batch.first :]), largest)
     return join_forests(parts)
 
 
-def product(
-    kernel: Callable[..., source_chart.Forests], forests: source_chart.Forests, *arguments: object
-) -> source_chart.Forests:
-    """Cut forests that are in memory down with a kernel of `csl.kernels.intersection`."""
-    with DEFAULT.budget() as budget:
-        return join_forests(list(products(kernel, Batch(0, forests, budget), *arguments)))
+def product(forests: source_chart.Forests, labels: Labels) -> source_chart.Forests:
+    """Keep the derivations of forests in memory that fit the labels."""
+    return join_forests(list(products(Batch(0, forests, untimed()), labels)))
 
 
-def products(
-    kernel: Callable[..., source_chart.Forests], batch: Batch, *arguments: object
-) -> Iterator[source_chart.Forests]:
-    """Cut the forests of a batch down with a kernel of `csl.kernels.intersection`: in order, in one or more parts."""
+def products(batch: Batch, labels: Labels, largest: int = UNLIMITED) -> Iterator[source_chart.Forests]:
+    """Keep the derivations of the forests of a batch that fit the labels: in order, in one or more parts."""
     done = 0
     while not done or done < len(batch.forests.status):
-        part = kernel(batch.forests, done, batch.budget, *arguments)
+        part = intersect(batch.forests, done, batch.budget, largest, labels)
         yield part
         done += max(1, len(part.status))
 
 
-def _stretch(sequences: Ragged, places: Places) -> Ragged:
+def _neighbours(sequences: Ragged, places: Places) -> Ragged:
     """Take neighbouring sequences."""
     values, offsets = sequences
     return Ragged(values, offsets[places[0] : places[-1] + 2] if len(places) else offsets[:1])

@@ -13,6 +13,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from csl.grammar import Rule
 from csl.kernels.budget import Budget
@@ -20,6 +21,7 @@ from csl.kernels.source_chart import Forests, OffsetArray
 from csl.parsing.derivation import MAX_OUTPUT, Derivation, expanded, target_length
 from csl.parsing.limits import check
 
+Places = npt.NDArray[np.int64]
 OBJECT = 16  # items that take as much memory and time as an application, or a derivation, that is a Python object
 TOKENS = 8  # of an output that take as much memory as an item
 
@@ -50,6 +52,34 @@ def join_forests(parts: Sequence[Forests]) -> Forests:
 
 def _join_offsets(parts: Sequence[OffsetArray]) -> OffsetArray:
     return np.concatenate([[0], np.cumsum(np.concatenate([np.diff(part) for part in parts]))])
+
+
+class Compact(NamedTuple):
+    """Forests in which rules are numbered by their place in `rules`, and contexts by theirs in `contexts`.
+
+    A table of all contexts by all rules of a grammar can be too large.
+    """
+
+    forests: Forests
+    starts: Places  # rule → its first context, and at the end their number
+    rules: Places  # those that occur
+    contexts: Places  # the root, and those of the rules
+
+
+def compacted(forests: Forests, starts: Places) -> Compact:
+    """Give forests their own numbers for their rules, whose first contexts are `starts`."""
+    occurs = np.zeros(len(starts) - 1, np.bool_)
+    occurs[forests.rules] = True
+    rules, number = np.flatnonzero(occurs), np.cumsum(occurs, dtype=np.int32) - 1
+    arity = np.diff(starts)[rules]
+    ends = 1 + np.cumsum(arity)
+    contexts = np.arange(1, 1 + arity.sum()) + np.repeat(starts[rules] - (ends - arity), arity)
+    return Compact(
+        forests._replace(rules=number[forests.rules]),
+        np.append(ends - arity, 1 + arity.sum()),
+        rules,
+        np.append(0, contexts),
+    )
 
 
 Application = tuple[float, int, list[int]]

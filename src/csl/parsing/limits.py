@@ -13,10 +13,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
 
-import numpy as np
-
 from csl.errors import CslError, InputError
-from csl.kernels.budget import Budget
+from csl.kernels.budget import ITEMS, Budget, untimed
 
 BYTES = 64  # an item, with what is computed from it; at most 46 were measured
 MOST = 2**27  # items: more would need larger numbers in the kernels
@@ -40,7 +38,7 @@ class Abstained(Enum):
 class Limits:
     """What parsing may take for one input; a thread works on one at a time."""
 
-    items: int = 8 * 2**20
+    items: int = ITEMS
     seconds: float | None = None
 
     @classmethod
@@ -56,15 +54,15 @@ class Limits:
     @contextmanager
     def budget(self) -> Iterator[Budget]:
         """Give a budget for kernels; the clock, if there is one, starts now."""
-        stop = np.zeros(1, np.bool_)
+        budget = untimed(self.items)
         if self.seconds is None:
-            yield Budget(self.items, stop)
+            yield budget
             return
-        timer = threading.Timer(min(self.seconds, threading.TIMEOUT_MAX), stop.fill, (True,))
+        timer = threading.Timer(min(self.seconds, threading.TIMEOUT_MAX), budget.stop.fill, (True,))
         timer.daemon = True
         timer.start()
         try:
-            yield Budget(self.items, stop)
+            yield budget
         finally:
             timer.cancel()
 

@@ -12,16 +12,16 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from csl.engine.engine import Engine, Kept
+from csl.engine.engine import Broadcast, Engine
 from csl.engine.threads import ONE_THREAD
 from csl.examples import Example
 from csl.grammar import Grammar
 from csl.kernels.inside import viterbi
 from csl.kernels.source_chart import Forests
-from csl.model.local import Places, localised
 from csl.model.model import Model, context_starts
 from csl.parsing.derivation import MAX_OUTPUT, Derivation
 from csl.parsing.deriver import DEFAULT, Deriver
+from csl.parsing.forest import Places, compacted
 
 Preorder = tuple[int, ...]
 """A derivation: the places of its rules in the grammar."""
@@ -52,7 +52,7 @@ class Derivations:
         self.rules = tuple(grammar)
         self._model, self._engine = model, engine
         self.deriver = model.deriver if model else Deriver(grammar, max_units)
-        self._kept = Kept((self.deriver, model))
+        self._kept = Broadcast((self.deriver, model))
         self._contexts = context_starts(grammar)
         self._place = {rule: k for k, rule in enumerate(self.rules)}
 
@@ -124,12 +124,12 @@ def _viterbi(
     found: list[Preorder] = []
     deriver, model = by
     for chunk in np.array_split(places, max(1, len(places) // CHUNK)):
-        local = localised(build(deriver, [items[i] for i in chunk]), contexts)
-        shape = (len(local.contexts), len(local.rules))
-        score = np.maximum(model.log_p(local.contexts, local.rules), IMPOSSIBLE) if model else np.full(shape, -1.0)
+        compact = compacted(build(deriver, [items[i] for i in chunk]), contexts)
+        shape = (len(compact.contexts), len(compact.rules))
+        score = np.maximum(model.log_p(compact.contexts, compact.rules), IMPOSSIBLE) if model else np.full(shape, -1.0)
         if avoid is not None:
-            score += NEW * avoid[np.ix_(local.contexts, local.rules)]
+            score += NEW * avoid[np.ix_(compact.contexts, compact.rules)]
         with DEFAULT.budget() as budget:
-            _, used, offsets = viterbi(local.forests, score, local.starts, budget)
-        found += [tuple(local.rules[used[a:b]].tolist()) for a, b in pairwise(offsets)]
+            _, used, offsets = viterbi(compact.forests, score, compact.starts, budget)
+        found += [tuple(compact.rules[used[a:b]].tolist()) for a, b in pairwise(offsets)]
     return found

@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from csl.engine.engine import Engine, Kept
+from csl.engine.engine import Broadcast, Engine
 from csl.engine.threads import ONE_THREAD
 from csl.errors import InputError
 from csl.examples import Example
 from csl.grammar import Grammar, Rule
 from csl.grammar.output_cfg import OutputCfg
-from csl.grammar.store import EncodedRules
+from csl.kernels.flat import Rules
 from csl.kernels.sample import (
     EXACT,
     Local,
@@ -150,7 +150,7 @@ class Sampler:
         if count < 1:
             return
         keep = self._chances()
-        state = Kept((self._draw, self._deriver.arrays, self.config.max_length))
+        state = Broadcast((self._draw, self._deriver.arrays, self.config.max_length))
         for start in count_from(0, CHUNK * engine.number):
             starts = np.arange(start, start + CHUNK * engine.number, CHUNK)
             for rules, offsets, x, xo, y, yo in chain(*engine.chunks(_chunks, starts, state, parts=engine.number)):
@@ -227,11 +227,11 @@ def _draw_local(
     return drawn
 
 
-def _chunks(starts: npt.NDArray[np.int64], state: tuple[Draw, EncodedRules, int]) -> list[tuple[npt.NDArray[Any], ...]]:
+def _chunks(starts: npt.NDArray[np.int64], state: tuple[Draw, Rules, int]) -> list[tuple[npt.NDArray[Any], ...]]:
     """Make chunks of draws, and the pairs that they derive."""
     some, arrays, max_length = state
     made = []
     for start in starts:
         rules, offsets = some(int(start))
-        made.append((rules, offsets, *expand(*arrays, rules, offsets, max_length)))
+        made.append((rules, offsets, *expand(arrays, rules, offsets, max_length)))
     return made

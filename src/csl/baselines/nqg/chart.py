@@ -12,9 +12,9 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from csl.kernels.budget import untimed
 from csl.kernels.inside import expectations, log_inside, viterbi
 from csl.kernels.source_chart import Forests
-from csl.parsing.deriver import DEFAULT
 
 FloatArray = npt.NDArray[np.float64]
 Places = npt.NDArray[np.int64]
@@ -72,8 +72,7 @@ class LabelledForests:
     def best(self, forests: Forests, scores: FloatArray) -> list[tuple[float, Sequence[int]]]:
         """Find the best derivation of each input: its score, −inf if there is none, and its rules in preorder."""
         context, contexts = self._alike
-        with DEFAULT.budget() as budget:
-            found, labels, offsets = viterbi(forests, np.tile(scores, (len(context), 1)), contexts, budget)
+        found, labels, offsets = viterbi(forests, np.tile(scores, (len(context), 1)), contexts, untimed())
         found = np.nan_to_num(found, nan=-np.inf, neginf=-np.inf)  # nan: given up
         rules = self.rules[labels]
         return [(float(score), rules[offsets[k] : offsets[k + 1]].tolist()) for k, score in enumerate(found)]

@@ -22,11 +22,12 @@ from csl.errors import CslError, InputError
 from csl.examples import Example
 from csl.grammar import Grammar
 from csl.grammar.output_cfg import OutputCfg
-from csl.kernels.intersection import with_outputs
-from csl.kernels.source_chart import COVERED, Forests
+from csl.kernels.budget import COVERED
+from csl.kernels.intersection import by_output
+from csl.kernels.source_chart import Forests
 from csl.model.adam import restore, state_of
 from csl.model.fit import FitCheckpoint
-from csl.parsing.deriver import CHUNK, DEFAULT, product
+from csl.parsing.deriver import CHUNK, product
 
 CHECK = 100  # steps between reports and checkpoints
 
@@ -74,7 +75,7 @@ def _forests(model: NqgModel, examples: Sequence[Example]) -> tuple[LabelledFore
     inputs = model.deriver.forests([example.source for example in examples])
     charts = LabelledForests(inputs, len(model.grammar))
     targets = model.deriver.encode(example.target for example in examples)
-    return charts, charts.cut(product(with_outputs, inputs, DEFAULT.items, *model.deriver.arrays, *targets))
+    return charts, charts.cut(product(inputs, by_output(model.deriver.arrays, *targets)))
 
 
 Marginal = Callable[[FloatArray], tuple[float, FloatArray]]

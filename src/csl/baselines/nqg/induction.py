@@ -21,12 +21,15 @@ from csl.errors import InputError
 from csl.examples import Example
 from csl.grammar import Grammar, Rule
 from csl.grammar.store import RuleStore
-from csl.grammar.vocabulary import Vocabulary
-from csl.kernels.derive import Trie, build_trie, derive_rules
-from csl.kernels.nqg_count import count_derivations
+from csl.grammar.vocabulary import Ragged, Vocabulary
+from csl.kernels.budget import untimed
+from csl.kernels.derive import Parser, build_trie, derive_rules, remove_derivable
+from csl.kernels.flat import SOURCE, TARGET, sides, take
+from csl.kernels.inside import count_derivations
+from csl.kernels.intersection import by_output
 from csl.kernels.nqg_split import splits, touched
-from csl.kernels.prune import remove_derivable
-from csl.kernels.store import take
+from csl.kernels.unify import Shape
+from csl.parsing.deriver import batches, products
 
 Ids = npt.NDArray[np.int32]
 Mask = npt.NDArray[np.bool_]
@@ -56,10 +59,8 @@ def induce(
         if not example.source or not example.target:
             raise InputError(f"example {k} has an empty side")
     ordered = sorted(set(examples), key=lambda e: (len(e.source), e.source, e.target))
-    vocabulary = Vocabulary()
-    values, offsets = vocabulary.encode_tokens(side for e in ordered for side in (e.source, e.target))
-    store = RuleStore()
-    ids = store.add(values, offsets[::2], offsets[1::2])
+    vocabulary, store = Vocabulary(), RuleStore()
+    ids = store.add_examples(ordered, vocabulary)
     learnt = ids[: config.sample_size or None]
     shared = sorted({token for e in ordered[: len(learnt)] for token in set(e.source) & set(e.target)})
     seeds = [Rule((token,), (token,)) for token in shared if token not in PARENTHESES]
@@ -91,7 +92,7 @@ class Search:
         self._step = 1
         self._cover_store()
         self.alive[examples] = self.alive[seeds] = self._seed[seeds] = True
-        self._trie = self._build_trie(self.alive)
+        self._trie = self._parser(self.alive).trie
         self._remove_derivable(self._splittable())
         self._split(self._splittable())
 
@@ -103,9 +104,9 @@ class Search:
         c, gain = best
         self._step += 1
         self.alive[c] = True
-        self._trie = self._build_trie(self.alive)
+        self._trie = self._parser(self.alive).trie
         near = self._splittable()
-        near = near[touched(*self._store.arrays, c, near, True)]
+        near = near[touched(self._store.arrays, c, near, True)]
         self._remove_derivable(near)
         self._split(near[self.alive[near]])
         return c, gain
@@ -133,33 +134,43 @@ class Search:
 
     def cost_of_outputs(self, c: int) -> float:
         """Estimate what candidate c, with the rules gone that it lets go, adds to the code length of the outputs."""
-        near = self._drawn[touched(*self._store.arrays, c, self._drawn, False)]
+        near = self._drawn[touched(self._store.arrays, c, self._drawn, False)]
         evidence = near[: self._config.evidence]
         if not len(evidence):
             return 0.0
         rules = self._splittable()
-        gone = [r for r in rules[touched(*self._store.arrays, c, rules, True)].tolist() if c in self._candidates[r]]
+        gone = [r for r in rules[touched(self._store.arrays, c, rules, True)].tolist() if c in self._candidates[r]]
         after = self.alive.copy()
-        after[c] = True
-        trie = self._build_trie(after)
-        after[gone] = False
-        before, now = (self._bits(trie, alive, evidence) for alive in (self.alive, after))
+        after[c], after[gone] = True, False
+        before, now = (self._bits(self._parser(alive), evidence) for alive in (self.alive, after))
         return (now - before) * len(near) / len(evidence) if np.isfinite(now) else np.inf
 
-    def _bits(self, trie: Trie, alive: Mask, examples: Ids) -> float:
-        counts = count_derivations(*self._store.arrays, alive, trie, MAX_NONTERMINALS, examples)
+    def _bits(self, parser: Parser, examples: Ids) -> float:
+        """Return the code length of the outputs of examples: log₂ of the derivations of inputs by those of pairs."""
+        outputs, of_inputs, of_pairs = Ragged(*sides(parser.rules, examples, TARGET)), [], []
+        for batch in batches(Ragged(*sides(parser.rules, examples, SOURCE)), parser):
+            of_inputs.append(count_derivations(batch.forests))
+            labels = by_output(parser.rules, outputs.values, outputs.offsets[batch.first :])
+            of_pairs += [count_derivations(part) for part in products(batch, labels)]
         with np.errstate(divide="ignore", invalid="ignore"):  # no derivation, or more than a float can count
-            return float(np.log2(counts[:, 0] / counts[:, 1]).sum())
+            return float(np.log2(np.concatenate(of_inputs) / np.concatenate(of_pairs)).sum())
 
     def _splittable(self) -> Ids:
         return np.flatnonzero(self.alive & ~self._seed).astype(np.int32)
 
-    def _build_trie(self, rules: Mask) -> Trie:
-        """Build the trie of some rules; it still serves when some of them have gone, as long as none comes."""
-        return build_trie(*self._store.arrays, np.flatnonzero(rules).astype(np.int32))
+    def _parser(self, alive: Mask) -> Parser:
+        """Build a parser of some rules."""
+        rules = self._store.arrays
+        trie = build_trie(rules, np.flatnonzero(alive).astype(np.int32))
+        return Parser(rules, trie, alive, MAX_NONTERMINALS, 0)
+
+    def _current(self) -> Parser:
+        """Return a parser of the rules alive; the trie still serves when some of them have gone, as long as none comes."""
+        return Parser(self._store.arrays, self._trie, self.alive, MAX_NONTERMINALS, 0)
 
     def _derivations(self, rules: Ids, banned: Ids) -> tuple[Ids, npt.NDArray[np.int64]]:
-        return derive_rules(*self._store.arrays, self.alive, self._trie, MAX_NONTERMINALS, 0, rules, banned)
+        used, offsets, _ = derive_rules(self._current(), untimed(), rules, banned)
+        return used, offsets
 
     def _remove_derivable(self, rules: Ids) -> None:
         """Remove those of the rules that the others derive, the longest code first."""
@@ -167,18 +178,15 @@ class Search:
         hints, offsets = self._derivations(order, order)
         perhaps = np.flatnonzero(np.diff(offsets))
         kept = take(hints, offsets, perhaps)
-        remove_derivable(*self._store.arrays, self.alive, self._trie, MAX_NONTERMINALS, 0, order[perhaps], *kept)
+        remove_derivable(self._current(), untimed(), order[perhaps], *kept)
         for r in order[perhaps][~self.alive[order[perhaps]]]:
             self._saved[self._candidates.pop(int(r), [])] -= self._size[r]
 
     def _split(self, rules: Ids) -> None:
-        """Find the candidates for these rules anew."""
-        config = self._config
-        found, *candidates = splits(
-            *self._store.arrays, self.alive, self._trie, MAX_NONTERMINALS, rules, *self._parentheses,
-            MAX_NONTERMINALS, config.repeated_target, config.lone_target,
-        )  # fmt: skip
-        ids = self._store.add(*candidates)
+        """Find the candidates for these rules again."""
+        shape = Shape(MAX_NONTERMINALS, self._config.repeated_target, self._config.lone_target)
+        origin, candidates = splits(self._current(), untimed(), rules, self._parentheses, shape)
+        ids, found = self._store.add(candidates), origin[:, 0]
         self._cover_store()
         bounds = np.searchsorted(found, rules)  # wrong if rules are not ascending
         for k, r in enumerate(rules.tolist()):

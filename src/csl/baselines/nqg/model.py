@@ -20,10 +20,10 @@ from csl.baselines.nqg.encoder import Encoder
 from csl.examples import Example
 from csl.grammar import Grammar
 from csl.grammar.output_cfg import OutputCfg
-from csl.kernels.intersection import with_outputs, with_types
+from csl.kernels.intersection import by_output, by_type
 from csl.model.model import Parse, typings_of
 from csl.parsing.derivation import MAX_OUTPUT, Derivation
-from csl.parsing.deriver import CHUNK, DEFAULT, Deriver, product
+from csl.parsing.deriver import CHUNK, Deriver, product
 
 
 class SpanScores(torch.nn.Module):
@@ -95,7 +95,7 @@ class NqgModel(torch.nn.Module):
             wholes = charts.log_sums(charts.forests, scores)
             best = self._parses(charts.best(charts.forests, scores), wholes)
             if self.output_cfg and self._typings:
-                typed = charts.cut(product(with_types, charts.unlabelled, self._typings))
+                typed = charts.cut(product(charts.unlabelled, by_type(self._typings)))
                 valid = (bool(found and self.output_cfg.accepts(found.target)) for found in best)
                 others = self._parses(charts.best(typed, scores), wholes)
                 best = [found if good else other for found, good, other in zip(best, valid, others, strict=True)]
@@ -119,7 +119,7 @@ class NqgModel(torch.nn.Module):
             part = [examples[i] for i in places]
             charts, scores = self._scored([example.source for example in part])
             targets = self.deriver.encode(example.target for example in part)
-            pairs = charts.cut(product(with_outputs, charts.unlabelled, DEFAULT.items, *self.deriver.arrays, *targets))
+            pairs = charts.cut(product(charts.unlabelled, by_output(self.deriver.arrays, *targets)))
             with np.errstate(invalid="ignore"):  # −inf − −inf: an input without derivations
                 given = charts.log_sums(pairs, scores) - charts.log_sums(charts.forests, scores)
             found[places] = np.where(np.isnan(given), -np.inf, given)

@@ -1,0 +1,81 @@
+"""Flat arrays: rules and other sequences laid end to end, and arrays that grow.
+
+Symbols are integers: a terminal is its id ≥ 1, nonterminal k is −k.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+SOURCE, TARGET = 0, 1  # the sides of a rule
+
+
+class Rules(NamedTuple):
+    """Rules end to end: rule r is `values[begin[r]:begin[r + 1]]`, source then target; its source ends at `middle[r]`."""
+
+    values: npt.NDArray[np.int32]
+    begin: npt.NDArray[np.int64]
+    middle: npt.NDArray[np.int64]
+
+
+@njit(cache=True, nogil=True)
+def reserve(array, size, extra):
+    """Return the array, of which `size` rows are used, or a larger copy of those, with room for `extra` more."""
+    if size + extra <= array.shape[0]:
+        return array
+    larger = np.empty((2 * (size + extra), *array.shape[1:]), array.dtype)
+    larger[:size] = array[:size]
+    return larger
+
+
+@njit(cache=True, nogil=True)
+def bounds(rules, rule, side):
+    """Return where a side of a rule starts and stops."""
+    begin, middle = rules.begin, rules.middle
+    return (begin[rule], middle[rule]) if side == SOURCE else (middle[rule], begin[rule + 1])
+
+
+@njit(cache=True, nogil=True)
+def arity_of(rules, rule):
+    """Count the nonterminals of a source."""
+    arity = 0
+    for p in range(rules.begin[rule], rules.middle[rule]):
+        arity += rules.values[p] < 0
+    return arity
+
+
+@njit(cache=True, nogil=True)
+def max_arity(rules, ids):
+    """Return the largest number of nonterminals in a source."""
+    most = 0
+    for r in ids:
+        most = max(most, arity_of(rules, r))
+    return most
+
+
+@njit(cache=True, nogil=True)
+def take(values, offsets, rows):
+    """Take rows of a ragged array."""
+    out_offsets = np.zeros(len(rows) + 1, np.int64)
+    for k in range(len(rows)):
+        out_offsets[k + 1] = out_offsets[k] + offsets[rows[k] + 1] - offsets[rows[k]]
+    out = np.empty(out_offsets[-1], values.dtype)
+    for k in range(len(rows)):
+        out[out_offsets[k] : out_offsets[k + 1]] = values[offsets[rows[k]] : offsets[rows[k] + 1]]
+    return out, out_offsets
+
+
+@njit(cache=True, nogil=True)
+def sides(rules, ids, side):
+    """Copy one side of each rule, end to end; return it and the offsets."""
+    offsets = np.zeros(len(ids) + 1, np.int64)
+    for k in range(len(ids)):
+        start, stop = bounds(rules, ids[k], side)
+        offsets[k + 1] = offsets[k] + stop - start
+    out = np.empty(offsets[-1], np.int32)
+    for k in range(len(ids)):
+        start, stop = bounds(rules, ids[k], side)
+        out[offsets[k] : offsets[k + 1]] = rules.values[start:stop]
+    return out, offsets
