@@ -67,7 +67,7 @@ def kernel_order(examples: list[Example], seeds: list[Rule]) -> Callable[[Rule],
     @cache
     def order(rule: Rule) -> int:
         ids = store.add_rules([rule], vocabulary)
-        return int(rule_hashes(*store.arrays, ids)[0])
+        return int(rule_hashes(store.arrays, ids)[0])
 
     return order
 

@@ -111,7 +111,7 @@ def costliest_first(bench: Bench) -> list[Rule]:
     """The rules of the grammar that are no seeds, in the order in which they are tried."""
     search = bench.search
     rules = search.rules
-    cost, hashes = search.objective.costs(rules)[rules], rule_hashes(*bench.store.arrays, rules)
+    cost, hashes = search.objective.costs(rules)[rules], rule_hashes(bench.store.arrays, rules)
     order = sorted(range(len(rules)), key=lambda k: (-cost[k], hashes[k]))
     return [rule for k in order if (rule := bench.store.rule(rules[k], bench.vocabulary)) not in bench.seeds]
 
@@ -153,7 +153,7 @@ def test_removing_derivable_rules_is_what_a_greedy_pass_does(rules: list[Rule], 
     by_cost = costliest_first(bench)
     everything = list(bench.grammar())
     ids = bench.store.add_rules(everything, bench.vocabulary)
-    hash_of = dict(zip(everything, rule_hashes(*bench.store.arrays, ids).tolist(), strict=True))
+    hash_of = dict(zip(everything, rule_hashes(bench.store.arrays, ids).tolist(), strict=True))
     by_size = sorted(
         by_cost, key=lambda rule: (-size(rule, options(bench.config)), hash_of[rule])
     )  # new rules: first by size alone
