@@ -13,7 +13,7 @@ that the results are the same. In this order, with what it costs:
     learning θ            §3.1.3                fit                 a visit to each derivation of each pair, per pass
     sampling              §3.2, appendix C.6    tempered, sample    draws until one is accepted
 
-A hundred short examples take about a minute. What the paper does not say: logarithms in the objective are base 2; the
+A hundred short examples take some seconds. What the paper does not say: logarithms in the objective are base 2; the
 source of a new rule is never a lone nonterminal; partitions order examples by the length of their input in characters.
 Not here: estimating p̂ from a sample of the examples, and parsing with an output CFG (callers pass `valid` instead).
 """
@@ -23,7 +23,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import chain, pairwise, product
+from itertools import chain, combinations, pairwise, product
 from math import exp, fsum, log, log2, prod
 from typing import NamedTuple, TypeVar
 
@@ -229,28 +229,28 @@ class Chart:
     def __init__(
         self, rules: Collection[Rule], x: Sequence[Symbol], y: Sequence[Symbol] | None = None, max_units: int = 1
     ) -> None:
-        whole = None if y is None else tuple(y)
-        self.goal: Node = (0, len(x), max_units, whole)
+        self.rules, self.x, self.y, self.max_units = rules, x, None if y is None else tuple(y), max_units
+        self.goal: Node = (0, len(x), max_units, self.y)
         self.cells: dict[tuple[int, int, int], dict[Side | None, list[tuple[Rule | None, tuple[Node, ...]]]]] = {}
-        for length, u, i in product(range(1, len(x) + 1), range(max_units + 1), range(len(x))):
-            j = i + length
-            if j > len(x):
-                continue
+        spans = sorted(combinations(range(len(x) + 1), 2), key=lambda span: span[1] - span[0])
+        for (i, j), u in product(spans, range(max_units + 1)):
             cell = self.cells[i, j, u] = defaultdict(list)
-            if length == 1 and isinstance(x[i], Nt):
-                cell[None if whole is None else (x[i],)].append((None, ()))
-            for rule in rules:
-                unit = rule.source == (Nt(1),)
-                ways = ([[(i, j)]] if u else []) if unit else matches(rule.source, x, i, j)
-                below = u - 1 if unit else max_units
-                for spans in ways:
-                    options = ([(a, b, below, part) for part in self.cells[a, b, below]] for a, b in spans)
-                    for children in product(*options):
-                        beta = None
-                        if whole is not None:
-                            beta = fill(rule.target, {Nt(k): node[3] or () for k, node in enumerate(children, start=1)})
-                        if whole is None or places(beta or (), whole):
-                            cell[beta].append((rule, children))
+            if j == i + 1 and isinstance(x[i], Nt):
+                cell[None if y is None else (x[i],)].append((None, ()))
+            for rule, children in self._applications(i, j, u):
+                parts: dict[Symbol, Side] = {Nt(k): child[3] or () for k, child in enumerate(children, start=1)}
+                beta = fill(rule.target, parts)
+                if self.y is None or places(beta, self.y):
+                    cell[None if y is None else beta].append((rule, children))
+
+    def _applications(self, i: int, j: int, u: int) -> Iterator[tuple[Rule, tuple[Node, ...]]]:
+        """List the rules that match x[i:j], with all choices of nodes for their nonterminals."""
+        for rule in self.rules:
+            unit = rule.source == (Nt(1),)
+            below = u - 1 if unit else self.max_units
+            for spans in matches(rule.source, self.x, i, j) if u or not unit else ():
+                nodes = ([(*span, below, beta) for beta in self.cells[*span, below]] for span in spans)
+                yield from ((rule, children) for children in product(*nodes))
 
     def fold(self, combine: Callable[[Rule, Context, list[V]], V], choose: Callable[[list[V]], V]) -> V:
         """Walk through the chart: `combine` the parts of an application, `choose` among the applications of a node.
