@@ -12,7 +12,7 @@ PACKAGE = Path(__file__).parents[1] / "src" / "csl"
 ROWS = [
     ["__main__"],
     ["cli"],
-    ["api"],
+    ["api", "reference"],
     ["experiments"],
     ["runs.stages"],
     ["report"],

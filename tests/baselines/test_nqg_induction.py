@@ -16,8 +16,7 @@ from csl.grammar import Rule, parse_rule
 from csl.grammar.store import RuleStore
 from csl.grammar.vocabulary import Vocabulary
 from csl.parsing.deriver import Deriver
-
-from ..parsing.twins import Twin
+from csl.reference import derivations
 
 VERBS = {"jump": "JUMP", "walk": "WALK", "run": "RUN"}
 
@@ -31,7 +30,7 @@ def commands(joined: bool = True) -> list[Example]:
 
 
 def bits(rules: list[Rule], example: Example) -> float:
-    trees = Twin(rules, 0, example.source).trees(0, len(example.source), 0)
+    trees = derivations(rules, example.source, max_units=0)
     return log2(len(trees) / sum(tree.example.target == example.target for tree in trees))
 
 

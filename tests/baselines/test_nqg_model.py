@@ -22,7 +22,7 @@ from csl.grammar import Grammar, Nt, Rule, parse_grammar, write_grammar
 from csl.grammar.output_cfg import OutputCfg
 from csl.parsing.derivation import Derivation
 
-from ..parsing.twins import Twin, grammars, output_cfgs, typing_count
+from ..grammars import all_derivations, grammars, output_cfgs, typing_count
 from .tiny_encoders import bert, t5
 
 SMALL = NqgFitConfig(hidden=8, embedding=4, dropout=0, steps=60, learning_rate=0.02, encoder_rate=0, batch_size=8)
@@ -72,9 +72,7 @@ def test_probabilities_and_parses_are_those_of_an_enumeration(
 ) -> None:
     rules = list(dict.fromkeys(rules))
     model = new_model(rules, encoder, cfg)
-    trees = Twin(rules, SMALL.max_units, source).trees(0, len(source), SMALL.max_units)[:60]
-    if len(trees) == 60:
-        return
+    trees = all_derivations(rules, source, SMALL.max_units, most=60)
     scores = [plain_score(model, source, tree) for tree in trees]
     whole = fsum(map(exp, scores))
     for target in {tree.example.target for tree in trees} | {("Z",)}:

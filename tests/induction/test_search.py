@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from csl.datasets import geoquery, scan
 from csl.engine.threads import Threads
 from csl.examples import Example
-from csl.grammar import Grammar, Rule, compose, parse_grammar
+from csl.grammar import Grammar, Rule, parse_grammar
 from csl.grammar.store import RuleStore
 from csl.grammar.vocabulary import Vocabulary
 from csl.induction.config import PRESETS, InductionConfig
@@ -21,8 +21,9 @@ from csl.induction.objective import UNIT, Objective
 from csl.induction.search import Search
 from csl.kernels.store import rule_hashes
 from csl.parsing.deriver import Deriver
+from csl.reference import cost, derivable, size
 
-from ..kernels import twins
+from ..grammars import configs, little_data, options, random_rules
 
 
 class Bench:
@@ -65,52 +66,11 @@ class Bench:
         return self.objective(store, ids).total(rules)
 
     def total_by_hand(self) -> float:
-        return sum(twins.cost(rule, self.weights, self.config) for rule in self.grammar())
-
-
-def little_data(seed: int, size: int = 30) -> list[Example]:
-    """Sample pairs from a little random grammar."""
-    chance = random.Random(seed)
-    words = [Rule((w,), (w.upper(),)) for w in "abcde"[: chance.randint(2, 5)]]
-    shapes = list(
-        parse_grammar(
-            [
-                "NT_1 twice ### NT_1 NT_1",
-                "NT_1 and NT_2 ### NT_1 NT_2",
-                "NT_1 after NT_2 ### NT_2 NT_1",
-                "the NT_1 ### NT_1",
-                "NT_1 left ### L NT_1",
-                "around NT_1 ### NT_1 L NT_1",
-                "f NT_1 g ### F ( NT_1 )",
-            ]
-        )
-    )
-    shapes = chance.sample(shapes, chance.randint(2, 4))
-    examples = []
-    while len(examples) < size:
-        rule = chance.choice(shapes)
-        while rule.arity:
-            deep = len(rule.source) < 5 and chance.random() < 0.3
-            rule = compose(rule, chance.randint(1, rule.arity), chance.choice(shapes if deep else words))
-        examples.append(Example(rule.source, rule.target))  # type: ignore[arg-type]
-    return examples + [Example(w.source, w.target) for w in words if chance.random() < 0.7]  # type: ignore[arg-type]
+        return sum(cost(rule, self.weights, options(self.config)) for rule in self.grammar())
 
 
 # ⟨NT_1, NT_1⟩ is left out: it derives what it is put on, by no other rule
-extra_rules = twins.random_rules(longest=3, max_arity=2).filter(lambda rule: rule.source != rule.target)
-
-configs = st.builds(
-    InductionConfig,
-    k_alpha=st.sampled_from([0, 1, 4]),
-    k_beta=st.sampled_from([5, 16, 100]),
-    k_t=st.sampled_from([4, 8]),
-    max_nonterminals=st.integers(1, 4),
-    repeated_target=st.booleans(),
-    lone_target=st.booleans(),
-    partitions=st.sampled_from([1, 3]),
-    max_units=st.integers(0, 2),
-    drop_duplicates=st.booleans(),
-)
+extra_rules = random_rules(longest=3, max_arity=2).filter(lambda rule: rule.source != rule.target)
 
 
 @settings(deadline=None, max_examples=60)
@@ -128,11 +88,11 @@ def test_after_every_step_the_examples_are_derivable_and_the_objective_is_right(
 
 @settings(deadline=None, max_examples=30)
 @given(st.integers(0, 10**6), configs)
-def test_little_examples_stay_derivable_by_the_plain_twin(seed: int, config: InductionConfig) -> None:
+def test_little_examples_stay_derivable_by_the_reference(seed: int, config: InductionConfig) -> None:
     bench = Bench(little_data(seed, 12), config)
     for examples in bench.steps():
         rules = list(bench.grammar())
-        assert all(twins.derivable(rules, Rule.from_example(e), config.max_units) for e in examples)
+        assert all(derivable(rules, e, config.max_units) for e in examples)
 
 
 @settings(deadline=None, max_examples=30)
@@ -170,7 +130,7 @@ def test_pruning_is_what_a_greedy_pass_does_that_rechecks_every_example(
     left = list(bench.grammar())
     for rule in costliest_first(bench):
         others = [other for other in left if other != rule]
-        if all(twins.derivable(others, Rule.from_example(e), max_units) for e in bench.examples):
+        if all(derivable(others, e, max_units) for e in bench.examples):
             left = others
     bench.search.prune()
     assert set(bench.grammar()) == set(left)
@@ -186,18 +146,17 @@ def test_removing_derivable_rules_is_what_a_greedy_pass_does(rules: list[Rule], 
     def pass_over(left: list[Rule], order: list[Rule]) -> list[Rule]:
         for rule in order:
             others = [other for other in left if other != rule]
-            if rule in left and twins.derivable(others, rule, max_units):
+            if rule in left and derivable(others, rule, max_units):
                 left = others
         return left
-
-    def size(rule: Rule) -> float:
-        return sum(bench.config.k_t if isinstance(s, str) else bench.config.k_nt for s in rule.source + rule.target)
 
     by_cost = costliest_first(bench)
     everything = list(bench.grammar())
     ids = bench.store.add_rules(everything, bench.vocabulary)
     hash_of = dict(zip(everything, rule_hashes(bench.store.arrays, ids).tolist(), strict=True))
-    by_size = sorted(by_cost, key=lambda rule: (-size(rule), hash_of[rule]))  # new rules: first by size alone
+    by_size = sorted(
+        by_cost, key=lambda rule: (-size(rule, options(bench.config)), hash_of[rule])
+    )  # new rules: first by size alone
     left = pass_over(pass_over(everything, by_size), by_cost)
     bench.search.remove_derivable()
     assert set(bench.grammar()) == set(left)

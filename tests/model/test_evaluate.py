@@ -12,8 +12,8 @@ from csl.model.evaluate import Evaluation, evaluate
 from csl.model.fit import fit
 from csl.model.model import Model
 
+from ..grammars import random_theta
 from .conftest import Prepared
-from .twins import random_theta
 
 GRAMMAR = parse_grammar(["jump ### J", "walk ### W", "NT_1 twice ### NT_1 NT_1", "NT_1 and NT_2 ### NT_1 NT_2"])
 EXAMPLES = [

@@ -20,7 +20,7 @@ from csl.parsing.limits import Abstained, Limits
 from csl.sampling.config import SampleConfig
 from csl.sampling.sampler import Sampler
 
-from .twins import random_theta
+from ..grammars import random_theta
 
 ADVERSARIES = {
     "units": ["NT_1 NT_2 ### NT_1 NT_2", *(f"NT_1 ### NT_1 u{i}" for i in range(200))],

@@ -1,25 +1,24 @@
 """A model as a parser: best outputs, marginal probabilities and valid outputs, against all derivations one by one."""
 
-from math import fsum
+from math import log
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from csl import reference
 from csl.engine.threads import Threads
 from csl.examples import Example
 from csl.grammar import Grammar, Rule, parse_grammar
 from csl.grammar.output_cfg import OutputCfg
 from csl.kernels.inside import fewest_levels
 from csl.model.model import Model, context_starts
-from csl.parsing.derivation import Derivation
 from csl.parsing.deriver import Deriver
 from csl.parsing.forest import compacted
+from csl.reference import levels, probability
 
-from ..parsing.twins import Twin, grammars, inputs, output_cfgs, typing_count
-from ..sampling.twins import levels
-from .twins import PlainModel, all_log_p, random_theta
+from ..grammars import all_derivations, all_log_p, grammars, inputs, output_cfgs, random_theta, typing_count
 
 Output = tuple[str, ...]
 units = st.sampled_from([0, 1, 2])
@@ -36,13 +35,11 @@ class Case:
         grammar = Grammar(rules)
         theta = random_theta(grammar, n_states, seed)
         self.model = Model(grammar, *theta, cfg, max_units)
-        self.plain = PlainModel(grammar, *theta)
-        twin = Twin(list(grammar), max_units, x)
-        assume(twin.count(0, len(x), max_units) < 200)
-        self.trees = twin.trees(0, len(x), max_units)
+        self.plain = reference.Model(grammar, *theta)
+        self.trees = all_derivations(list(grammar), x, max_units)
         self.best: dict[Output, float] = {}
         for tree in self.trees if cfg is None else [tree for tree in self.trees if typing_count(tree, cfg)]:
-            target, value = tree.example.target, self.plain.log_prob(tree)
+            target, value = tree.example.target, log(probability(self.plain, tree))
             self.best[target] = max(value, self.best.get(target, value))
 
 
@@ -126,26 +123,7 @@ def check_parses(case: Case, x: Output) -> None:
         assert len({p.target for p in found}) == len(found)
         for p in found:
             assert p.derivation.example == Example(x, p.target)
-            assert case.plain.log_prob(p.derivation) == pytest.approx(p.log_prob, abs=1e-9)
-
-
-@settings(deadline=None, max_examples=100)
-@given(grammars, inputs, units, states, seeds)
-def test_the_outputs_of_an_input_share_its_probability(
-    rules: list[Rule], x: Output, max_units: int, n_states: int, seed: int
-) -> None:
-    case = Case(rules, x, max_units, n_states, seed)
-    trees: dict[Output, list[Derivation]] = {}
-    for tree in case.trees:
-        trees.setdefault(tree.example.target, []).append(tree)
-    pairs = [Example(x, target) for target in trees]
-    of_pairs = case.model.log_probs(pairs)
-    (of_input,) = case.model.log_prob_inputs([x])
-    assert of_pairs == pytest.approx([case.plain.log_sum(trees[pair.target]) for pair in pairs], abs=1e-9)
-    assert of_input == pytest.approx(case.plain.log_sum(case.trees), abs=1e-9)
-    if pairs:
-        assert fsum(np.exp(of_pairs - of_input)) == pytest.approx(1)
-    assert case.model.log_prob(x, ("?",)) == -np.inf
+            assert log(probability(case.plain, p.derivation)) == pytest.approx(p.log_prob, abs=1e-9)
 
 
 @settings(deadline=None, max_examples=50)

@@ -14,8 +14,9 @@ from csl.kernels import source_chart
 from csl.parsing.derivation import MAX_OUTPUT, Derivation
 from csl.parsing.deriver import Deriver
 from csl.parsing.limits import AmbiguityError, Limits
+from csl.reference import Chart, derivations
 
-from .twins import Twin, grammars, inputs
+from ..grammars import count_derivations, grammars, inputs
 
 SCAN = """
 walk ### I_WALK
@@ -49,12 +50,11 @@ def size(derivation: Derivation) -> int:
 @given(grammars, inputs, st.sampled_from([0, 1, 2]))
 def test_a_forest_holds_every_derivation_once(grammar: list[Rule], x: tuple[str, ...], max_units: int) -> None:
     deriver = Deriver(Grammar(grammar), max_units)
-    twin = Twin(list(Grammar(grammar)), max_units, x)
-    count = twin.count(0, len(x), max_units)
+    count = count_derivations(grammar, x, max_units)
     assert deriver.analysis_count(x) == count
     assert deriver.covered([x]).tolist() == [count > 0]
     assume(count < 300)
-    expected = [tree for tree in twin.trees(0, len(x), max_units) if tree.target_length <= MAX_OUTPUT]
+    expected = [tree for tree in derivations(grammar, x, None, max_units) if tree.target_length <= MAX_OUTPUT]
     found = deriver.analyses(x, limit=1000)
     assert len(found) == len(expected)
     assert set(found) == set(expected)
@@ -93,9 +93,8 @@ def test_every_output_of_an_input_is_a_derivable_pair(grammar: list[Rule], x: tu
 @settings(deadline=None, max_examples=100)
 @given(grammars, inputs)
 def test_covered_spans_are_the_largest_that_have_a_derivation(grammar: list[Rule], x: tuple[str, ...]) -> None:
-    twin = Twin(list(Grammar(grammar)), 2, x)
-    spans = [(i, j) for i in range(len(x)) for j in range(i + 1, len(x) + 1) if twin.count(i, j, 2)]
-    largest = [(i, j) for i, j in spans if not any(a <= i and j <= b and (a, b) != (i, j) for a, b in spans)]
+    spans = [(i, j) for (i, j, _), cell in Chart(grammar, x, None, 2).cells.items() if cell]
+    largest = [(i, j) for i, j in sorted({*spans}) if not any(a <= i and j <= b and (a, b) != (i, j) for a, b in spans)]
     assert Deriver(Grammar(grammar)).covered_spans(x) == largest
 
 

@@ -10,10 +10,10 @@ from csl.grammar import Grammar, Rule, parse_grammar
 from csl.grammar.output_cfg import ROOT, OutputCfg
 from csl.model.model import context_starts
 from csl.parsing.derivation import Derivation
+from csl.reference import derivations_within
 from csl.sampling.automaton import Automaton, build_automaton
 
-from ..parsing.twins import grammars, output_cfgs
-from .twins import derivations
+from ..grammars import grammars, output_cfgs
 
 
 class Runs:
@@ -57,10 +57,10 @@ def categories(tree: Derivation, cfg: OutputCfg) -> frozenset[str]:
 
 def small(grammar: Grammar) -> list[Derivation]:
     """All derivations, as deep as there are not too many."""
-    depth, trees = 1, derivations(grammar, 1)
+    depth, trees = 1, derivations_within(grammar, 1)
     while depth < 4 and sum(len(trees) ** rule.arity for rule in grammar) < 300:
         depth += 1
-        trees = derivations(grammar, depth)
+        trees = derivations_within(grammar, depth)
     return trees
 
 
@@ -109,7 +109,7 @@ FUNQL_RULES = parse_grammar(
 def test_where_all_parts_are_known_the_kind_is_the_set_of_categories_of_the_output() -> None:
     runs = Runs(FUNQL_RULES, build_automaton(FUNQL_RULES, FUNQL))
     kind_of: dict[frozenset[str], set[int]] = {}
-    for tree in derivations(FUNQL_RULES, 3):
+    for tree in derivations_within(FUNQL_RULES, 3):
         names = frozenset(t.category for t in FUNQL.typings(tree.example.target))
         kinds = runs.of(tree)
         assert len(kinds) == (1 if names else 0)

@@ -8,12 +8,12 @@ import pytest
 from csl.grammar import parse_grammar
 from csl.grammar.output_cfg import OutputCfg
 from csl.model.model import Model
+from csl.reference import derivations_within
 from csl.sampling.config import SampleConfig
 from csl.sampling.sampler import Sampler
 
-from ..model.twins import random_theta
-from ..parsing.twins import typing_count
-from .twins import Preorder, Uniform, chi_square_excess, derivations, exact, frequencies
+from ..grammars import random_theta, typing_count
+from .frequencies import Preorder, Uniform, chi_square_excess, exact, frequencies
 
 MILLION = 1_000_000
 FIVE_SIGMA = 5.0  # the seed is fixed: a value above this is a mistake in the code, not bad luck
@@ -91,7 +91,7 @@ def test_even_depths_draw_the_number_of_levels_first(least: int, cfg: OutputCfg 
 
 
 def test_derivations_with_several_typings_are_counted_once() -> None:
-    trees = [tree for tree in derivations(GRAMMAR, 3) if CFG.accepts(tree.example.target)]
+    trees = [tree for tree in derivations_within(GRAMMAR, 3) if CFG.accepts(tree.example.target)]
     counts = [typing_count(tree, CFG) for tree in trees]
     assert min(counts) == 1 < max(counts)
     assert len(trees) == 48

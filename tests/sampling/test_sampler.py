@@ -17,13 +17,14 @@ from csl.model.config import FitConfig
 from csl.model.fit import fit
 from csl.model.model import Model, context_starts
 from csl.parsing.deriver import Deriver
+from csl.reference import derivations_within, levels
 from csl.sampling import sampler as sampler_module
 from csl.sampling.config import PRESETS, SampleConfig, preset, preset_with
 from csl.sampling.sampler import Sample, Sampler
 
-from ..model.twins import random_theta
+from ..grammars import random_theta
 from .conftest import Quick
-from .twins import chi_square_excess, derivations, exact, frequencies, levels
+from .frequencies import chi_square_excess, exact, frequencies
 
 GRAMMAR = parse_grammar(
     ["jump ### J", "walk ### W", "NT_1 twice ### NT_1 NT_1", "NT_1 and NT_2 ### NT_1 NT_2", "hop ### H"]
@@ -129,7 +130,7 @@ def test_a_finite_grammar_is_exhausted(strategy: str, threads: int) -> None:
     found = pairs(list(some.stream(1000, Threads(threads))))
     assert some.exhausted
     assert len(found) == len(set(found))
-    assert set(found) == {tree.example for tree in derivations(GRAMMAR, 2)}
+    assert set(found) == {tree.example for tree in derivations_within(GRAMMAR, 2)}
 
 
 def test_a_stream_that_gets_what_it_asks_for_is_not_exhausted() -> None:
@@ -140,7 +141,7 @@ def test_a_stream_that_gets_what_it_asks_for_is_not_exhausted() -> None:
 
 
 def test_a_stream_ends_where_everything_is_known_or_too_long() -> None:
-    known = [tree.example for tree in derivations(GRAMMAR, 2)]
+    known = [tree.example for tree in derivations_within(GRAMMAR, 2)]
     for some in (sampler(max_depth=2, new=True, train=known), sampler(max_length=1)):
         assert list(some.stream(10)) == []
         assert some.exhausted

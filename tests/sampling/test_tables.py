@@ -1,23 +1,24 @@
 """Mass tables are sums over enumerated derivations; choices from the top know how quickly they can be finished."""
 
-from math import exp, fsum
+from math import fsum
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from csl import reference
 from csl.grammar import Grammar, Rule, parse_grammar
 from csl.grammar.output_cfg import OutputCfg
 from csl.kernels.sample import EXACT, WITHIN
-from csl.model.model import context_starts, softmax
+from csl.model.model import softmax
+from csl.reference import levels, probability
 from csl.sampling.automaton import build_automaton
 from csl.sampling.tables import build_local, build_tables
 
-from ..model.twins import PlainModel, random_theta
-from ..parsing.twins import grammars, output_cfgs
+from ..grammars import grammars, output_cfgs, random_theta
+from .frequencies import Uniform
 from .test_automaton import Runs, small
-from .twins import Uniform, levels
 
 cfgs = st.one_of(st.none(), output_cfgs)
 
@@ -27,19 +28,17 @@ cfgs = st.one_of(st.none(), output_cfgs)
 def test_masses_are_sums_over_derivations(rules: list[Rule], cfg: OutputCfg | None, states: int, seed: int) -> None:
     grammar = Grammar(rules)
     theta = random_theta(grammar, states, seed)
-    plain, starts = PlainModel(grammar, *theta), context_starts(grammar)
+    plain = reference.Model(grammar, *theta)
     trees = small(grammar)
     deepest = max(map(levels, trees))
     automaton = build_automaton(grammar, cfg)
     tables = build_tables(automaton, softmax(theta[0]), softmax(theta[1]), deepest)
     runs = Runs(grammar, automaton)
     kind_of = {tree: runs.of(tree) for tree in trees}
-    contexts: list[tuple[int, Rule | None, int]] = [(0, None, 0)]
-    contexts += [(int(starts[r]) + i, rule, i) for r, rule in enumerate(grammar) for i in range(rule.arity)]
     for d in range(deepest + 1):
-        for c, parent, i in contexts:
+        for c, context in enumerate(plain.contexts):
             for kind in range(automaton.n_kinds):
-                masses = [(levels(t), exp(plain.log_prob(t, parent, i))) for t in trees if kind_of[t] == [kind]]
+                masses = [(levels(t), probability(plain, t, context)) for t in trees if kind_of[t] == [kind]]
                 within, just = fsum(p for n, p in masses if n <= d), fsum(p for n, p in masses if n == d)
                 assert tables.reach[WITHIN, d, c, kind] == pytest.approx(within, rel=1e-9)
                 assert tables.reach[EXACT, d, c, kind] == pytest.approx(just, rel=1e-9)

@@ -1,9 +1,9 @@
-"""Sampling written out plainly: all derivations to a depth one by one, and how probable each is."""
+"""How probable each derivation is that a sampler can draw, and how often it is drawn."""
 
 from collections.abc import Callable, Mapping
 from functools import cache
 from itertools import product
-from math import exp, fsum, sqrt
+from math import fsum, sqrt
 
 import numpy as np
 import numpy.typing as npt
@@ -12,23 +12,10 @@ from csl.grammar import Grammar, Rule
 from csl.grammar.output_cfg import OutputCfg
 from csl.model.model import FloatArray
 from csl.parsing.derivation import Derivation
-
-from ..model.twins import PlainModel
+from csl.reference import Model, derivations_within, levels, probability, tempered
 
 Preorder = tuple[int, ...]
 Draws = tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]
-
-
-def derivations(grammar: Grammar, depth: int) -> list[Derivation]:
-    """All derivations of at most so many levels."""
-    found: list[Derivation] = []
-    for _ in range(depth):
-        found = [Derivation(rule, parts) for rule in grammar for parts in product(found, repeat=rule.arity)]
-    return found
-
-
-def levels(tree: Derivation) -> int:
-    return 1 + max(map(levels, tree.children), default=0)
 
 
 def preorder(tree: Derivation, grammar: Grammar) -> Preorder:
@@ -47,11 +34,14 @@ def exact(
     bias_above: int = 1,
 ) -> dict[Preorder, float]:
     """p(z | valid, depths) of every derivation: its product of rule probabilities, divided by the sum of all."""
-    many = np.array([rule.arity > bias_above for rule in grammar])
-    plain = PlainModel(grammar, theta[0], theta[1] / temperature + bias * many)
+    rules = [
+        [tempered(rule, value, temperature, bias, bias_above) for rule, value in zip(grammar, row, strict=True)]
+        for row in theta[1]
+    ]
+    plain = Model(grammar, theta[0], rules)
     weight = {
-        preorder(tree, grammar): exp(plain.log_prob(tree))
-        for tree in derivations(grammar, depths[1])
+        preorder(tree, grammar): probability(plain, tree)
+        for tree in derivations_within(grammar, depths[1])
         if levels(tree) >= depths[0] and (cfg is None or cfg.accepts(tree.example.target))
     }
     total = fsum(weight.values())
