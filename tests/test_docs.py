@@ -1,14 +1,14 @@
-"""The examples in README and docs run, and print what the pages say.
+"""The examples in README and docs run and print what the pages show; links resolve; every command is documented.
 
-In order, each page in a folder of its own:
+The blocks of a page run in order, in a new folder:
 
-- `console` blocks: lines that start with `$ ` are commands (a backslash at the end goes on in the next line); the lines
-  below one, if any, are what it prints. All must exit with 0. A plain `csl` command, without pipes and the like, is run
-  in this process, which saves the imports; whatever needs a shell is run by one, with the real command.
-- `python` blocks: doctests if they have `>>>`, programs otherwise. Names are shared by the blocks of a page.
+- `console` blocks: lines that start with `$ ` are commands (a backslash at the end continues the line); the lines below
+  one, if any, are its expected output. All must exit with 0. A plain `csl` command, without pipes and the like, runs in
+  this process, which saves the imports; other commands run in a shell.
+- `python` blocks: doctests if they have `>>>`, programs otherwise. The blocks of a page share their names.
 
-In what is printed, `...` stands for anything. A block that mentions `$CSL_DATA` needs the benchmark data, and is left
-out where that is not. Blocks with another tag, or none, are not run.
+In expected output, `...` matches anything. A block that mentions `$CSL_DATA` needs the benchmark data and is skipped
+without it. Blocks with another tag, or none, are not run.
 """
 
 import doctest
@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 from typer.testing import CliRunner
 
 from csl.cli import app
@@ -40,8 +41,8 @@ def blocks(page: Path) -> list[tuple[str, str]]:
     return BLOCK.findall(page.read_text(encoding="utf-8"))
 
 
-def same(expected: str, printed: str) -> bool:
-    """Compare what is printed, without the spaces at line ends, with what a page says."""
+def same_output(expected: str, printed: str) -> bool:
+    """Compare the expected with the actual output, without spaces at line ends."""
     got = "".join(f"{line.rstrip()}\n" for line in printed.splitlines())
     return doctest.OutputChecker().check_output(expected, got, doctest.ELLIPSIS)
 
@@ -55,7 +56,7 @@ def plain(command: str) -> list[str] | None:
 
 
 def run_command(command: str, folder: Path) -> tuple[int, str, str]:
-    """Run it in the folder, which is the current one; give exit code, stdout, and what went wrong."""
+    """Run it in the folder, which is the current one; return exit code, stdout and error."""
     arguments = plain(command)
     if arguments is not None:
         result = CliRunner().invoke(app, arguments)
@@ -73,7 +74,7 @@ def run_console(block: str, folder: Path) -> None:
     for command, expected in commands:
         code, printed, error = run_command(command, folder)
         assert code == 0, f"{command}\n{printed}{error}"
-        assert not expected or same(expected, printed), f"{command}\n{printed}"
+        assert not expected or same_output(expected, printed), f"{command}\n{printed}"
 
 
 def run_python(block: str, names: dict[str, Any], page: Path) -> None:
@@ -103,10 +104,38 @@ def test_the_examples_of_a_page_run(page: Path, tmp_path: Path, monkeypatch: pyt
             run_python(block, names, page)
 
 
+def anchors(page: Path) -> set[str]:
+    """The anchors of a page's headings, as GitHub makes them."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
 @pytest.mark.parametrize("page", PAGES, ids=name)
-def test_links_lead_somewhere(page: Path) -> None:
-    links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))
-    assert [link for link in links if not (page.parent / link).exists()] == []
+def test_links_resolve(page: Path) -> None:
+    links = re.findall(r"\]\(([^)#:]*)(?:#([^)]*))?\)", page.read_text(encoding="utf-8"))
+    targets = [(page.parent / link if link else page, anchor) for link, anchor in links]
+    assert [path for path, _ in targets if not path.exists()] == []
+    assert [(path.name, anchor) for path, anchor in targets if anchor and anchor not in anchors(path)] == []
+
+
+def commands(command: Any, words: str = "csl") -> list[str]:
+    """All commands of the command line, as `csl data split`."""
+    groups = getattr(command, "commands", {})
+    return [leaf for word, part in groups.items() for leaf in commands(part, f"{words} {word}")] or [words]
+
+
+def test_every_command_is_documented() -> None:
+    index = (CHECKOUT / "docs" / "README.md").read_text(encoding="utf-8")
+    assert [command for command in commands(typer.main.get_command(app)) if f"`{command}`" not in index] == []
+
+
+def test_the_readme_fits_on_one_screen() -> None:
+    readme = (CHECKOUT / "README.md").read_text(encoding="utf-8")
+    assert len(readme.split()) <= 500
+    first_screen = readme[: readme.index("## Quick start")]
+    assert "make demo" in first_screen
+    assert "make test" in first_screen
 
 
 def test_a_wrong_output_is_found(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """A long run of the fuzz suite: `python tests/fuzz/long_run.py [PART OF A NAME] --seconds 60 --seed 1`.
 
 The damage is that of `damage`, drawn by a plain random generator, which is several times faster than hypothesis, and a
-failure does not end the run: each is shown once, with what brought it up. The end is the table of docs/reliability.md.
+failure does not end the run: each is shown once, with what brought it up. The end is the table of docs/results.md.
 """
 
 import argparse
