@@ -1,7 +1,6 @@
-"""How stages are carried out in a run folder: completed, resumed, repeated, replaced, refused; with stages of a line."""
+"""How stages are carried out in a run folder: completed, resumed, repeated, replaced, refused."""
 
 import json
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -41,13 +40,10 @@ class Write(Stage):
 class Copy(Write):
     """Copies a.txt, in capitals, to c.txt."""
 
-    name, artefacts, keeps = "copy", {"c.txt": "a copy"}, False
+    name, reads, artefacts, keeps = "copy", ("a.txt",), {"c.txt": "a copy"}, False
 
     def options(self, work: Work) -> Any:
         return None
-
-    def reads(self, recipe: Recipe) -> Sequence[str]:
-        return ("a.txt",)
 
     def run(self, work: Work) -> dict[str, Any]:
         self.runs += 1

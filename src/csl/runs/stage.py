@@ -44,19 +44,17 @@ class Stage(ABC):
     """A step of a run: its name, what it reads, its options and artefacts, how it runs, how it is summed up."""
 
     name: str
+    reads: Sequence[str] = ()  # artefacts that it needs; a name with a slash at the end stands for all files below
+    may_read: Sequence[str] = ()  # artefacts that it uses where they are there
     artefacts: Mapping[str, str]  # file, or folder with a slash at the end → what it is
     keeps: bool = False  # a complete result is not replaced by one of other options unless the user says so
     system: str = ""  # the name of the trained parser that the stage makes, if it does
     label: str = ""  # its name in tables
     group: str = ""  # what `csl run --until` calls several stages by
 
-    def reads(self, recipe: Recipe) -> Sequence[str]:
-        """List the artefacts that the stage needs; a name with a slash at the end stands for all files below."""
-        return ()
-
-    def may_read(self, recipe: Recipe) -> Sequence[str]:
-        """List the artefacts that the stage uses where they are there."""
-        return ()
+    def needs(self, recipe: Recipe) -> Sequence[str]:
+        """List the artefacts that the stage needs with these options."""
+        return self.reads
 
     def options(self, work: Work) -> Any:
         """Give all that the result depends on, beside the files that are read, as JSON."""
@@ -129,11 +127,11 @@ class Run:
     def ready(self, stage: Stage) -> bool:
         """Whether all that a stage needs is there."""
         have = self.folder.checksums
-        return all(any(_matches(name, file) for file in have) for name in stage.reads(self.work.recipe))
+        return all(any(_matches(name, file) for file in have) for name in stage.needs(self.work.recipe))
 
     def key(self, stage: Stage) -> str:
         """Hash all that the result of a stage depends on."""
-        wanted = (*stage.reads(self.work.recipe), *stage.may_read(self.work.recipe))
+        wanted = (*stage.needs(self.work.recipe), *stage.may_read)
         files = {
             file: checksum
             for file, checksum in self.folder.checksums.items()
@@ -169,7 +167,7 @@ class Run:
             return found if found is not None else self._work(stage, key)
 
     def _work(self, stage: Stage, key: str) -> Figures:
-        missing = next((n for n in stage.reads(self.work.recipe) if not self._has(n)), None)
+        missing = next((n for n in stage.needs(self.work.recipe) if not self._has(n)), None)
         if missing:
             raise InputError(f"no {missing} in this folder, which {stage.name} needs", self.folder.path)
         self.folder.start(stage.name, stage.artefacts, resume=self.resume, inputs=self._own_inputs())

@@ -19,7 +19,7 @@ from csl.model.config import FitConfig
 from csl.model.evaluate import evaluate
 from csl.model.fit import fit
 from csl.runs.folder import Figures
-from csl.runs.recipe import AUTO, Recipe
+from csl.runs.recipe import AUTO
 from csl.runs.stage import Stage, Work
 from csl.runs.stages.induce import options_of
 
@@ -34,22 +34,14 @@ class Check(Stage):
     """Learn from nine tenths of the examples, parse the last tenth, and warn if the grammar looks too weak to help."""
 
     name = "check"
+    reads = ("data/train.tsv", "grammar.txt", "model.npz")
+    may_read = ("data/seed_rules.txt", "data/output.cfg")
     artefacts = {}
 
-    def reads(self, recipe: Recipe) -> Sequence[str]:
-        """Read the examples and, for its options, grammar and model."""
-        return ("data/train.tsv", "grammar.txt", "model.npz")
-
-    def may_read(self, recipe: Recipe) -> Sequence[str]:
-        """Read seed rules and output CFG."""
-        return ("data/seed_rules.txt", "data/output.cfg")
-
     def options(self, work: Work) -> Any:
-        """Give the options of induction and fitting."""
         return {"induction": options_of(work.recipe.induction), "fit": options_of(work.recipe.fit)}
 
     def run(self, work: Work) -> Figures:
-        """Check with the output CFG, if there is one, and without."""
         folder, stages = work.folder, work.folder.record.stages
         induction = InductionConfig(**stages["induce"].figures["config"])
         fitting = FitConfig(**stages["fit"].figures["config"])
@@ -60,7 +52,6 @@ class Check(Stage):
         )  # fmt: skip
 
     def summary(self, figures: Figures) -> str:
-        """Say how many held-out inputs are covered and correct."""
         precision = figures["right"] / max(1, figures["covered"])
         return (
             f"learnt from the others, {figures['covered']:,} of {figures['examples']:,} held-out inputs are covered, "

@@ -28,7 +28,6 @@ class Data(Stage):
     artefacts = {"data/": "the examples, with seed rules and output CFG if there are any; card.json has their origin"}
 
     def options(self, work: Work) -> Any:
-        """Identify the data by the contents of the files that it is made from."""
         data = work.recipe.data
         if data.set:
             source = source_folder(data, work.source)
@@ -37,7 +36,6 @@ class Data(Stage):
         return {**files, "fields": [data.input_field, data.output_field]}
 
     def run(self, work: Work) -> Figures:
-        """Prepare the data set, or read the files."""
         data, folder = work.recipe.data, work.folder.path / "data"
         if data.set:
             log.progress(f"preparing {data.set} …")
@@ -54,7 +52,6 @@ class Data(Stage):
         return figures
 
     def summary(self, figures: Figures) -> str:
-        """Say how many examples there are."""
         return ", ".join(f"{number:,} {part}" for part, number in figures.items() if number) + " examples"
 
 

@@ -9,7 +9,6 @@ from csl.files import write_text
 from csl.log import Log
 from csl.model.evaluate import evaluate
 from csl.runs.folder import PARTS, Figures
-from csl.runs.recipe import Recipe
 from csl.runs.stage import Stage, Work
 from csl.seq2seq.predictions import ensemble
 
@@ -20,22 +19,15 @@ class Evaluate(Stage):
     """Score CSL's parser, the trained systems, and the ensembles of both."""
 
     name = "evaluate"
+    reads = ("grammar.txt", "model.npz", "data/train.tsv")
     artefacts = {"predictions/": "outputs for the test set, a file for each system; empty where it has none"}
 
     def __init__(self, trained: Sequence[Stage]) -> None:
         self._trained = trained
-
-    def reads(self, recipe: Recipe) -> Sequence[str]:
-        """Read the model."""
-        return ("grammar.txt", "model.npz", "data/train.tsv")
-
-    def may_read(self, recipe: Recipe) -> Sequence[str]:
-        """Read the data, and what was trained."""
-        trained = (name for stage in self._trained for name in stage.artefacts if not name.startswith("metrics/"))
-        return ("data/dev.tsv", "data/test.tsv", "data/output.cfg", *trained)
+        models = (name for stage in trained for name in stage.artefacts if not name.startswith("metrics/"))
+        self.may_read = ("data/dev.tsv", "data/test.tsv", "data/output.cfg", *models)
 
     def run(self, work: Work) -> Figures:
-        """Parse and predict, and write the outputs."""
         model = work.folder.model()
         figures: Figures = {"systems": {}, "parts": {}}
         for part in PARTS:
@@ -70,7 +62,6 @@ class Evaluate(Stage):
         return outputs
 
     def summary(self, figures: Figures) -> str:
-        """Say how many outputs are correct."""
         labels = {"csl": "CSL", "ensemble": "ensemble", "nqg_t5": "NQG-T5"}
         labels |= {stage.system: stage.label for stage in self._trained}
         shares = [f"{labels[name]} {s['right'] / s['examples']:.1%}" for name, s in figures["systems"].items()]

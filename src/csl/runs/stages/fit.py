@@ -45,6 +45,8 @@ class Fit(Stage):
     """Fit the probabilities of the grammar's rules."""
 
     name = "fit"
+    reads = ("grammar.txt", "data/train.tsv")
+    may_read = ("data/output.cfg",)  # it is kept with the model, for parsing
     artefacts = {
         "model.npz": "the model: `csl parse`, `csl evaluate`, `csl sample`",
         "unlabelled.txt": "inputs that the model labelled itself",
@@ -52,24 +54,16 @@ class Fit(Stage):
         "metrics/refit.jsonl": "the second fit, with the inputs that the model labelled",
     }
 
-    def reads(self, recipe: Recipe) -> Sequence[str]:
-        """Read grammar and examples."""
-        dev = ("data/dev.tsv",) if recipe.fit.unlabelled == DEV else ()
-        return ("grammar.txt", "data/train.tsv", *dev)
-
-    def may_read(self, recipe: Recipe) -> Sequence[str]:
-        """Keep the output CFG with the model, for parsing."""
-        return ("data/output.cfg",)
+    def needs(self, recipe: Recipe) -> Sequence[str]:
+        return (*self.reads, "data/dev.tsv") if recipe.fit.unlabelled == DEV else self.reads
 
     def options(self, work: Work) -> Any:
-        """Give the options; with auto, those that are given."""
         options = work.recipe.fit
         named = options.unlabelled
         inputs = named if named in ("", DEV) else hash_file(Path(named))
         return options_of(options) | ({} if has_torch() else {"optimizer": "em"}) | {"unlabelled": inputs}
 
     def run(self, work: Work) -> Figures:
-        """Fit, and write the model."""
         folder, options = work.folder, work.recipe.fit
         grammar, train = folder.grammar(), folder.examples()
         config = resolve(options, len(grammar), len(train))
@@ -101,7 +95,6 @@ class Fit(Stage):
         return figures
 
     def summary(self, figures: Figures) -> str:
-        """Say how well the model fits."""
         labelled = f", {figures['labelled']:,} inputs labelled" if "labelled" in figures else ""
         left_out = f", {figures['left_out']:,} pairs left out" if figures["left_out"] else ""
         return (

@@ -20,7 +20,7 @@ from csl.options import changed
 from csl.parsing.deriver import Deriver
 from csl.runs.checkpoint import Checkpoint
 from csl.runs.folder import Figures
-from csl.runs.recipe import AUTO, InductionOptions, Recipe, only
+from csl.runs.recipe import AUTO, InductionOptions, only
 from csl.runs.stage import Stage, Work
 
 log = Log("induce")
@@ -33,26 +33,18 @@ class Induce(Stage):
 
     name = "induce"
     keeps = True
+    reads = ("data/train.tsv",)
+    may_read = ("data/seed_rules.txt", "data/output.cfg")
     artefacts = {
         "grammar.txt": "the induced grammar: `csl grammar show`, `csl grammar explain`",
         "seed_rules.txt": "the seed rules of the grammar: those given, and those chosen by auto",
         "metrics/induce.jsonl": "induction, a line a step",
     }
 
-    def reads(self, recipe: Recipe) -> Sequence[str]:
-        """Read the training examples."""
-        return ("data/train.tsv",)
-
-    def may_read(self, recipe: Recipe) -> Sequence[str]:
-        """Read seed rules and output CFG."""
-        return ("data/seed_rules.txt", "data/output.cfg")
-
     def options(self, work: Work) -> Any:
-        """Give the options; with auto, those that are given."""
         return options_of(work.recipe.induction)
 
     def run(self, work: Work) -> Figures:
-        """Induce, and write the grammar."""
         folder, train, cfg = work.folder, work.folder.examples(), work.folder.output_cfg()
         checkpoint = folder.checkpoint(self.name, work.key, self.name)
         last = time.perf_counter()
@@ -81,7 +73,6 @@ class Induce(Stage):
         }  # fmt: skip
 
     def summary(self, figures: Figures) -> str:
-        """Say how large the grammar is."""
         closed = figures["arities"]
         return (
             f"{figures['rules']:,} rules, {figures['rules'] - closed:,} with nonterminals, derive "

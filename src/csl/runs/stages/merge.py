@@ -7,7 +7,6 @@ from typing import Any
 from csl.examples import Example, write_examples
 from csl.runs.folder import Figures
 from csl.runs.mixture import Mixture
-from csl.runs.recipe import Recipe
 from csl.runs.stage import Stage, Work
 
 
@@ -15,23 +14,17 @@ class Merge(Stage):
     """Write original and synthetic pairs in equal parts."""
 
     name = "merge"
+    reads = ("data/train.tsv", "samples.tsv")
     artefacts = {"augmented.tsv": "the augmented training set: original and synthetic pairs in equal parts"}
 
-    def reads(self, recipe: Recipe) -> Sequence[str]:
-        """Read both."""
-        return ("data/train.tsv", "samples.tsv")
-
     def options(self, work: Work) -> Any:
-        """Give copies or weights."""
         return work.recipe.merge.model_dump()
 
     def run(self, work: Work) -> Figures:
-        """Merge the pairs."""
         mixture = Mixture(work.folder.examples(), work.folder.samples())
         return merge(work.folder.path / "augmented.tsv", mixture, weights=work.recipe.merge.weights)
 
     def summary(self, figures: Figures) -> str:
-        """Say how often each pair is repeated."""
         original, synthetic = figures["copies"]
         return (
             f"{figures['original']:,} original pairs × {original:,} and {figures['synthetic']:,} synthetic pairs × "

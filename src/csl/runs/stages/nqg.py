@@ -36,6 +36,7 @@ class NqgInduce(Stage):
 
     keeps = True
     group = "nqg"
+    reads = ("data/train.tsv",)
 
     def __init__(self, name: str = "nqg_induce", place: str = "") -> None:
         self.name, self._place = name, place
@@ -46,19 +47,12 @@ class NqgInduce(Stage):
         }
 
     def applies(self, recipe: Recipe) -> bool:
-        """Run only if there is an encoder for the model."""
         return bool(recipe.nqg.encoder)
 
-    def reads(self, recipe: Recipe) -> Sequence[str]:
-        """Read the training examples."""
-        return ("data/train.tsv",)
-
     def options(self, work: Work) -> Any:
-        """Give the options of NQG's search."""
         return only(NqgInductionConfig, work.recipe.nqg).model_dump()
 
     def run(self, work: Work) -> Figures:
-        """Induce, and write the grammar."""
         lines: list[str] = []
 
         def report(added: Addition) -> None:
@@ -73,7 +67,6 @@ class NqgInduce(Stage):
         return {"rules": len(grammar), "arities": [rule.arity for rule in grammar].count(0)}
 
     def summary(self, figures: Figures) -> str:
-        """Say how large the grammar is."""
         return f"{figures['rules']:,} rules, {figures['rules'] - figures['arities']:,} with nonterminals"
 
 
@@ -91,6 +84,7 @@ class NqgFit(Stage):
         self.name, self._place, self.system, self.label = name, place, system, label
         self._linked = bool(grammar)
         self._grammar = grammar or f"{place}/grammar.txt".lstrip("/")
+        self.reads, self.may_read = ("data/train.tsv", self._grammar), ("data/output.cfg",)
         own = {f"{place}/grammar.txt": "the grammar of the run"} if grammar else {}
         self.artefacts = own | {
             f"{place}/nqg/".lstrip("/"): "NQG's model: `csl nqg parse`, `csl nqg evaluate`",
@@ -98,23 +92,12 @@ class NqgFit(Stage):
         }
 
     def applies(self, recipe: Recipe) -> bool:
-        """Run only if there is an encoder."""
         return bool(recipe.nqg.encoder)
 
-    def reads(self, recipe: Recipe) -> Sequence[str]:
-        """Read the training examples and the grammar."""
-        return ("data/train.tsv", self._grammar)
-
-    def may_read(self, recipe: Recipe) -> Sequence[str]:
-        """Parse to valid outputs."""
-        return ("data/output.cfg",)
-
     def options(self, work: Work) -> Any:
-        """Give the options of NQG's model, and the contents of an encoder that is a folder."""
         return fit_options(work.recipe.nqg)
 
     def run(self, work: Work) -> Figures:
-        """Fit, and write the model."""
         from csl.baselines.nqg.encoder import Encoder  # noqa: PLC0415 — torch only where it is needed
         from csl.baselines.nqg.fit import fit  # noqa: PLC0415
         from csl.seq2seq.predictor import choose_device  # noqa: PLC0415
@@ -146,11 +129,9 @@ class NqgFit(Stage):
         return {"rules": len(fitted.model.grammar), "left_out": len(fitted.left_out), "log_prob": fitted.log_prob}
 
     def summary(self, figures: Figures) -> str:
-        """Say how well the model fits."""
         return f"{figures['rules']:,} rules, mean log p(y | x) {figures['log_prob']:.2f}"
 
     def predict(self, work: Work, inputs: Sequence[str]) -> list[str]:
-        """Parse inputs with the model."""
         from csl.seq2seq.predictor import choose_device  # noqa: PLC0415
 
         model = load_model(work.folder.path / self._place, str(choose_device(work.device)))

@@ -27,25 +27,19 @@ class Sample(Stage):
     """Draw synthetic pairs."""
 
     name = "sample"
+    reads = ("data/train.tsv",)
+    may_read = ("data/output.cfg",)
     artefacts = {"samples.tsv": "synthetic pairs", "samples.card.json": "how they were drawn"}
 
-    def reads(self, recipe: Recipe) -> Sequence[str]:
-        """Read the examples, and grammar and model where pairs are drawn from them."""
+    def needs(self, recipe: Recipe) -> Sequence[str]:
         if recipe.sampling.method == "geca":
-            return ("data/train.tsv",)
-        model = ("model.npz",) if needs_model(recipe.sampling) else ()
-        return ("data/train.tsv", "grammar.txt", *model)
-
-    def may_read(self, recipe: Recipe) -> Sequence[str]:
-        """Keep to the output CFG."""
-        return ("data/output.cfg",)
+            return self.reads
+        return (*self.reads, "grammar.txt", *(("model.npz",) if needs_model(recipe.sampling) else ()))
 
     def options(self, work: Work) -> Any:
-        """Give all options of sampling."""
         return in_json(work.recipe.sampling)
 
     def run(self, work: Work) -> Figures:
-        """Draw pairs, and write them."""
         options, train = work.recipe.sampling, work.folder.examples()
         path, about = work.folder.path / "samples.tsv", {"licence": work.folder.licence()}
         try:
@@ -63,7 +57,6 @@ class Sample(Stage):
         return {"pairs": len(made), "distinct": len(set(made)), "new": new, "how": source_how(options)}
 
     def summary(self, figures: Figures) -> str:
-        """Say how many pairs there are, and how many are new."""
         return (
             f"{figures['pairs']:,} pairs ({figures['how']}), {figures['distinct']:,} distinct, "
             f"{figures['new']:,} not in the training set"

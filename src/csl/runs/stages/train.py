@@ -12,7 +12,6 @@ from csl.files import hash_folder, read_lines, write_text
 from csl.log import Log
 from csl.options import changed
 from csl.runs.folder import CHECKPOINTS, Figures
-from csl.runs.recipe import Recipe
 from csl.runs.stage import Stage, Work
 from csl.seq2seq.config import TrainConfig
 
@@ -30,22 +29,15 @@ class Train(Stage):
     def __init__(self, name: str = "train", system: str = "", label: str = "") -> None:
         self.name, self.system, self.label = name, system, label
         self.keeps = not system
+        self.reads = ("data/train.tsv", "samples.tsv") if name == "augmented" else ("data/train.tsv",)
+        self.may_read = ("data/dev.tsv",) if system else ("data/dev.tsv", "data/synthetic.tsv")
         self._place = name if system else ""  # where the folder `model` is
         self.artefacts = {
             f"{self._place}/model/".lstrip("/"): "the trained model: `csl predict`",
             f"metrics/{name}.jsonl": "training, a line each 50 steps and at each test on dev",
         }
 
-    def reads(self, recipe: Recipe) -> Sequence[str]:
-        """Read the pairs to train on."""
-        return ("data/train.tsv", *(("samples.tsv",) if self.name == "augmented" else ()))
-
-    def may_read(self, recipe: Recipe) -> Sequence[str]:
-        """Keep the best weights by dev."""
-        return ("data/dev.tsv", *(("data/synthetic.tsv",) if self.name == "train" else ()))
-
     def options(self, work: Work) -> Any:
-        """Give the options, and the contents of a model that is a folder."""
         config = self._config(work)
         model = Path(config.model)
         contents = {"contents": hash_folder(model, deep=False)} if model.is_dir() else {}
@@ -60,7 +52,6 @@ class Train(Stage):
         return work.folder.examples("synthetic") if self.name == "train" else []
 
     def run(self, work: Work) -> Figures:
-        """Train, and write the model; of several processes only the main one writes."""
         from accelerate import PartialState  # noqa: PLC0415 — torch only where it is needed
 
         from csl.seq2seq.checkpoint import CheckpointFile  # noqa: PLC0415
@@ -83,11 +74,9 @@ class Train(Stage):
         return {"step": trained.step, "dev": trained.dev}
 
     def summary(self, figures: Figures) -> str:
-        """Say at which step the weights are best."""
         return f"step {figures['step']:,}" + (f", dev {figures['dev']:.1%}" if figures["dev"] is not None else "")
 
     def predict(self, work: Work, inputs: Sequence[str]) -> list[str]:
-        """Predict outputs with the model."""
         from csl.seq2seq.predictor import Seq2Seq  # noqa: PLC0415 — torch only where it is needed
 
         model = Seq2Seq.load(work.folder.path / self._place, work.device)
