@@ -1,36 +1,45 @@
 # `make demo` and `make test` set up everything they need in .venv; nothing else is done by hand.
 PYTHON ?= python3
 BIN := .venv/bin
-READY := .venv/.ready
+INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e
+DEMO := runs/scan/jump/fit.optimizer=em/seed-0
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test test-all lint bench clean
 
-$(READY): pyproject.toml constraints.txt
-	$(PYTHON) -m venv $(if $(wildcard $@),,--clear) .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,model,seq2seq]'
+.venv/bin/python:
+	$(PYTHON) -m venv --clear .venv
+
+.venv/.demo: pyproject.toml constraints.txt | .venv/bin/python
+	$(INSTALL) '.[report]'
 	touch $@
 
-demo: $(READY)
-	$(BIN)/csl run scan/jump
-	$(BIN)/csl grammar show runs/scan/jump/seed-0
-	$(BIN)/csl grammar explain runs/scan/jump/seed-0 "jump around left twice and walk"
+.venv/.ready: pyproject.toml constraints.txt | .venv/bin/python
+	$(INSTALL) '.[dev,model,seq2seq,report]'
+	touch $@ .venv/.demo
+
+# Expectation-maximisation needs no torch, which takes longer to install than all the rest.
+demo: .venv/.demo
+	$(BIN)/csl run scan/jump --set fit.optimizer=em
+	$(BIN)/csl grammar show $(DEMO)
+	$(BIN)/csl grammar explain $(DEMO) "jump around left twice and walk"
 	$(BIN)/csl table main runs/scan
 
-test: $(READY)
-	$(BIN)/python -m pytest
+# A process for each core, a thread of torch for each. All tests of a file are in one process, and share what it makes.
+test: .venv/.ready
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadfile
 
-lint: $(READY)
+# Then the slow ones: long fuzzing, loops of kills, millions of draws, Ray.
+test-all: test
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadfile -m slow
+
+lint: .venv/.ready
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python tests/audit.py
 
-bench: $(READY)
-	$(BIN)/python benchmarks/induction.py
-	$(BIN)/python benchmarks/scaling.py
-	$(BIN)/python benchmarks/model.py
-	$(BIN)/python benchmarks/sampling.py
-	$(BIN)/python benchmarks/seq2seq.py
+bench: .venv/.ready
+	for name in induction scaling model sampling seq2seq; do $(BIN)/python benchmarks/$$name.py || exit 1; done
 
 clean:
 	rm -rf .venv
