@@ -31,22 +31,22 @@ class InputError(CslError):
         super().__init__(where + message)
 
 
-# what the machine lacks, and what is wrong with what was named; with what to do
+# failures of the machine, and of the paths that were given; each with a remedy
 FAILURES = {
-    errno.ENOSPC: "make room, then give the same command again",
-    errno.EDQUOT: "make room, then give the same command again",
-    errno.EFBIG: "raise the limit on file sizes (ulimit -f), then give the same command again",
-    errno.EMFILE: "raise the limit on open files (ulimit -n), then give the same command again",
-    errno.ENFILE: "close other programs, then give the same command again",
-    errno.EIO: "check the disk, then give the same command again",
+    errno.ENOSPC: "free some space, then run the same command again",
+    errno.EDQUOT: "free some space, then run the same command again",
+    errno.EFBIG: "raise the limit on file sizes (ulimit -f), then run the same command again",
+    errno.EMFILE: "raise the limit on open files (ulimit -n), then run the same command again",
+    errno.ENFILE: "close other programs, then run the same command again",
+    errno.EIO: "check the disk, then run the same command again",
 }
 REMEDIES = {
-    errno.EROFS: "name a place that can be written to",
-    errno.EACCES: "change the permissions, or name another place",
-    errno.EPERM: "change the permissions, or name another place",
-    errno.ENAMETOOLONG: "name a shorter path",
-    errno.EEXIST: "a file stands where a folder is needed; move it, or name another place",
-    errno.ENOTDIR: "a file stands where a folder is needed; move it, or name another place",
+    errno.EROFS: "choose a writable output path",
+    errno.EACCES: "change the permissions, or choose another path",
+    errno.EPERM: "change the permissions, or choose another path",
+    errno.ENAMETOOLONG: "choose a shorter path",
+    errno.EEXIST: "a file is in the way of a folder; move it, or choose another path",
+    errno.ENOTDIR: "a file is in the way of a folder; move it, or choose another path",
 }
 
 
@@ -74,4 +74,4 @@ def nearest(name: str, known: Iterable[str]) -> str:
     """Say, for an error, which known name a mistyped one may stand for; all of them if none is near."""
     names = list(known)
     match = get_close_matches(name, names, n=1, cutoff=0.5)
-    return f"did you mean {match[0]!r}?" if match else f"known are {', '.join(names)}"
+    return f"did you mean {match[0]!r}?" if match else f"known: {', '.join(names)}"

@@ -109,6 +109,8 @@ def main() -> None:
     warnings.showwarning = _show_warning
     handle_interrupts()
     try:
+        if sys.stdout is None:  # it was closed, and whatever is printed would be lost without a word
+            raise CslError("standard output is closed; redirect it to a file or to /dev/null")
         app()
     except CslError as error:
         _fail(error)
@@ -116,10 +118,14 @@ def main() -> None:
         if error.errno not in FAILURES | REMEDIES:
             raise
         _fail(from_system(error, "cannot go on", error.filename or (COMPILED if _is_of_numba(error) else None)))
+    except MemoryError:
+        _fail(CslError("out of memory; use less data, smaller options or fewer threads"))
     except RuntimeError as error:
+        if "can't start new thread" in str(error):
+            _fail(CslError("cannot start so many threads; lower --threads"))
         if "no locator available" not in str(error):
             raise
-        _fail(InputError("cannot be kept beside the package or at home; name a folder in NUMBA_CACHE_DIR", COMPILED))
+        _fail(InputError("cannot be kept beside the package or at home; set NUMBA_CACHE_DIR to a writable folder", COMPILED))
     except SystemError as error:
         if not is_interrupt(error):
             raise

@@ -57,6 +57,7 @@ class Messages(logging.Handler):
     def __init__(self, start: str = "starting …", stopped: str = "", *, stderr: bool = False) -> None:
         super().__init__(PROGRESS)
         self._console, self._stopped, self._last = new_console(stderr=stderr), stopped, time.monotonic()
+        self._text, self._done = start, threading.Event()
         self._line = Spinner("dots", Text(start))
         self._live = Live(self._line, console=self._console, transient=True)
 
@@ -68,11 +69,16 @@ class Messages(logging.Handler):
             prefix = "warning: " if style else ""
             self._console.print(prefix + text, style=style)
             self._last = time.monotonic()
-        elif self._console.is_terminal:
+        else:
+            self._text = text
             self._line.update(text=Text(text))
-        elif time.monotonic() - self._last > EVERY:
-            self._console.print(text)
-            self._last = time.monotonic()
+
+    def _repeat(self) -> None:
+        """Print what is going on, every 30 seconds in which nothing else is printed."""
+        while not self._done.wait(max(0.0, self._last + EVERY - time.monotonic())):
+            if time.monotonic() - self._last >= EVERY:
+                self._console.print(self._text)
+                self._last = time.monotonic()
 
     def heading(self, text: str) -> None:
         """Print a line in bold."""
@@ -84,10 +90,13 @@ class Messages(logging.Handler):
         logger.addHandler(self)
         if self._console.is_terminal:
             self._live.start()
+        else:
+            threading.Thread(target=self._repeat, daemon=True).start()
         return self
 
     def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
         self._live.stop()
+        self._done.set()
         logging.getLogger("csl").removeHandler(self)
         if is_interrupt(error):
             new_console(stderr=True).print(f"stopped; {self._stopped}" if self._stopped else "stopped")

@@ -20,7 +20,15 @@ ENGINES = ("threads", "ray")
 EXAMPLES = "Examples: .tsv (input<TAB>output) or .jsonl, or either with .gz."
 
 TrainFile = Annotated[Path, typer.Argument(help=EXAMPLES)]
-OutFolder = Annotated[Path, typer.Option("--out", help="The run folder to write.")]
+
+
+def _folder(name: str) -> Path:
+    if not name:
+        raise InputError("--out is empty; give the run folder a name")
+    return Path(name)
+
+
+OutFolder = Annotated[Path, typer.Option("--out", parser=_folder, metavar="DIR", help="The run folder to write.")]
 Resume = Annotated[
     bool, typer.Option(help="Keep complete stages and resume a stopped one; after changing CSL's code, --no-resume.")
 ]

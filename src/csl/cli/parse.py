@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from textwrap import shorten
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from csl.engine.engine import Engine
     from csl.model.model import Model, Parse
     from csl.parsing.limits import Abstained, Limits
+
+SHOWN = 200  # characters of an input without an output
 
 
 @shares_options
@@ -53,6 +56,8 @@ def parse(
         if not _parse_one(model, text, k, scores, limits):
             raise typer.Exit(1)
     else:
+        if sys.stdin is None:
+            raise InputError("no INPUT, and standard input is closed")
         prompt = "input: " if sys.stdin.isatty() else ""
         while True:
             try:
@@ -83,7 +88,8 @@ def _parse_one(model: "Model", text: str, k: int, scores: bool, limits: "Limits"
         unknown = model.deriver.unknown_tokens(source)
         why = f"no rule knows: {', '.join(unknown)}" if unknown else "no derivation spans it, or none to a valid output"
         covered = found is not Abstained.NOT_COVERED
-        line = f"given up: {text.strip()} ({found.value})" if covered else f"not covered: {text.strip()} ({why})"
+        shown = shorten(text, SHOWN, placeholder=" …")
+        line = f"given up: {shown} ({found.value})" if covered else f"not covered: {shown} ({why})"
         new_console(stderr=True).print(line)
         return False
     for parse in found:

@@ -8,12 +8,12 @@ from csl.examples.example import Example
 
 MOST_CATEGORIES = 40  # a column with more values than this is not a category
 LENGTHS = (5, 10, 15, 20, 30)  # where the groups by number of input tokens end
-_WORD_OR_SIGN = re.compile(r"\w+|[^\w\s]")
+_WORD_OR_MARK = re.compile(r"\w+|[^\w\s]")
 
 
 def same_output(first: str, second: str) -> bool:
-    """Tell whether two outputs differ in white space around signs at most: `f ( a )` is `f(a)`, `a b` is not `ab`."""
-    return _WORD_OR_SIGN.findall(first) == _WORD_OR_SIGN.findall(second)
+    """Tell whether two outputs differ in white space around punctuation at most: `f ( a )` is `f(a)`, `a b` is not `ab`."""
+    return _WORD_OR_MARK.findall(first) == _WORD_OR_MARK.findall(second)
 
 
 @dataclass(frozen=True)

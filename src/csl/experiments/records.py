@@ -85,7 +85,7 @@ def read_runs(paths: Iterable[Path]) -> list[Run]:
     for path in paths:
         found = [folder for folder in find_runs(path) if (folder / RECORD).exists()]
         if not found:
-            raise InputError(f"has no {RECORD} at any depth; name a folder that `csl run` made", path)
+            raise InputError(f"has no {RECORD} at any depth; give a folder that `csl run` made", path)
         folders.update((folder.resolve(), folder) for folder in found)
     return [_read(folder) for folder in folders.values()]
 

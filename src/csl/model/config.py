@@ -12,7 +12,7 @@ class FitConfig(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
-    states: Annotated[int, Field(ge=1, le=10**6, description="number of latent states |S|")] = 64
+    states: Annotated[int, Field(ge=1, le=10_000, description="number of latent states |S|")] = 64
     optimizer: Annotated[Literal["adam", "em"], Field(description="adam, or em: expectation-maximisation")] = "adam"
     learning_rate: Annotated[float, Field(gt=0, le=10, description="of Adam")] = 0.01
     steps: Annotated[int, Field(ge=1, description="steps of Adam, or passes of EM, at most")] = 2000

@@ -42,10 +42,10 @@ class TrainConfig(BaseModel):
     seed: Annotated[int, Field(ge=0, lt=2**32, description="of new weights, dropout and batches")] = 0
 
     # for a new model only
-    layers: Annotated[int, Field(ge=1, le=1000, description="of encoder and decoder each")] = 3
-    heads: Annotated[int, Field(ge=1, le=1000, description="of attention, of 64 dimensions each")] = 4
-    d_model: Annotated[int, Field(ge=1, le=10**5, description="width of the residual stream")] = 256
-    d_ff: Annotated[int, Field(ge=1, le=10**6, description="width of the feed-forward layers")] = 1024
+    layers: Annotated[int, Field(ge=1, le=256, description="of encoder and decoder each")] = 3
+    heads: Annotated[int, Field(ge=1, le=256, description="of attention, of 64 dimensions each")] = 4
+    d_model: Annotated[int, Field(ge=1, le=16_384, description="width of the residual stream")] = 256
+    d_ff: Annotated[int, Field(ge=1, le=65_536, description="width of the feed-forward layers")] = 1024
 
     @property
     def rate(self) -> float:

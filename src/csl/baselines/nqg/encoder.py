@@ -16,7 +16,7 @@ from csl.hub import loading, refuse_gaps
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-REMEDY = "name a folder with a Hugging Face encoder or encoder-decoder, or one of the hub if it can be reached"
+REMEDY = "give a folder with a Hugging Face encoder or encoder-decoder, or one of the hub if it can be reached"
 
 
 class Encoder(torch.nn.Module):

@@ -176,7 +176,7 @@ def _unlabelled(folder: RunFolder, options: FitOptions) -> list[tuple[str, ...]]
     """Read inputs without outputs, those of dev or of a file, which the run keeps a copy of."""
     if options.unlabelled == DEV:
         if not folder.has_examples("dev"):
-            raise InputError("fit.unlabelled = dev: the data has no dev set; name a file of inputs")
+            raise InputError("fit.unlabelled = dev: the data has no dev set; give a file of inputs")
         return [example.source for example in folder.examples("dev")]
     inputs = [line for line in read_inputs(options.unlabelled) if line] if options.unlabelled else []
     if inputs:
