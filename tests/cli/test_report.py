@@ -51,6 +51,17 @@ def test_a_test_set_and_unlabelled_inputs_add_sections(run: Path, tmp_path: Path
     assert again.read_bytes() == out.read_bytes()
 
 
+def test_without_jinja_the_extra_is_named_before_any_work(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("csl.report.page.find_spec", lambda _: None)
+    for line in (["report", run, "--out", tmp_path / "page.html"], ["run", "scan/jump", "--runs", tmp_path / "runs"]):
+        error = csl(*line).exception
+        assert isinstance(error, InputError)
+        assert "[report]" in str(error)
+    assert not any(tmp_path.iterdir())
+
+
 def test_what_is_no_run_is_refused(tmp_path: Path) -> None:
     error = csl("report", tmp_path).exception
     assert isinstance(error, InputError)

@@ -49,16 +49,10 @@ def test_markdown() -> None:
 
 
 def test_csv_has_a_line_for_each_figure() -> None:
-    assert list(csv.DictReader(io.StringIO(comma_separated(TABLE))))[2:] == [
-        {
-            "System": "T5", "source": "ours", "group": "SCAN", "column": "Jump", "mean": "98.76", "deviation": "0.26",
-            "runs": "3",
-        },
-        {
-            "System": "T5", "source": "ours", "group": "Own_set", "column": "50 % | ∞", "mean": "-0.0001",
-            "deviation": "", "runs": "1",
-        },
-    ]  # fmt: skip
+    assert list(csv.reader(io.StringIO(comma_separated(TABLE))))[::3] == [
+        ["System", "source", "group", "column", "mean", "deviation", "runs"],
+        ["T5", "ours", "SCAN", "Jump", "98.76", "0.26", "3"],
+    ]
 
 
 def test_latex_is_escaped_and_whole() -> None:
@@ -97,13 +91,9 @@ def test_a_group_too_wide_for_the_terminal_is_cut() -> None:
     assert max(map(len, text.splitlines())) <= 60
 
 
-@pytest.mark.parametrize("name", ["t.md", "t.csv", "t.tex"])
-def test_the_name_of_a_file_decides_its_form(name: str, tmp_path: Path) -> None:
-    write(TABLE, tmp_path / name)
-    forms = {".md": markdown, ".csv": comma_separated, ".tex": latex}
-    assert (tmp_path / name).read_text("utf-8") == forms[Path(name).suffix](TABLE)
-
-
-def test_another_ending_is_refused(tmp_path: Path) -> None:
+def test_the_ending_of_a_file_is_its_format(tmp_path: Path) -> None:
+    for name, text in {"t.md": markdown(TABLE), "t.csv": comma_separated(TABLE), "t.tex": latex(TABLE)}.items():
+        write(TABLE, tmp_path / name)
+        assert (tmp_path / name).read_text("utf-8") == text
     with pytest.raises(InputError, match=r"t\.html: .*\.md"):
         write(TABLE, tmp_path / "t.html")

@@ -47,7 +47,7 @@ class Page:
     def __init__(self, chrome: Chrome, file: Path) -> None:
         self.chrome, self.file = chrome, file
 
-    def open(self, width: int = 1280, theme: str = "light", *, script: bool = True) -> "Page":
+    def open(self, width: int = 1280, theme: str = "light", *, script: bool = True, unfold: bool = False) -> None:
         metrics = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 600}
         wanted = {"prefers-color-scheme": theme, "prefers-reduced-motion": "reduce"}
         media = {"features": [{"name": name, "value": value} for name, value in wanted.items()]}
@@ -56,7 +56,8 @@ class Page:
         self.chrome.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": not script})
         self.chrome.get("about:blank")
         self.chrome.get(self.file.as_uri())
-        return self
+        if unfold:
+            self.js("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
 
     def js(self, code: str, *arguments: object) -> Any:
         return self.chrome.execute_script(code, *arguments)
@@ -80,8 +81,7 @@ def page(chrome: Chrome, report: Report, tmp_path: Path) -> Page:
 
 
 def test_hostile_data_is_shown_as_text(page: Page) -> None:
-    page.open()
-    page.js("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+    page.open(unfold=True)
     assert page.js("return document.scripts.length") == 1
     assert page.all("img, iframe, b b, style ~ style") == []
     assert page.one("h1").text == "Tiny <script>alert(1)</script>"
@@ -93,15 +93,13 @@ def test_hostile_data_is_shown_as_text(page: Page) -> None:
 
 @pytest.mark.parametrize("width", [1280, 360])
 def test_the_page_never_scrolls_sideways(page: Page, width: int) -> None:
-    page.open(width)
-    page.js("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+    page.open(width, unfold=True)
     assert page.js("return document.documentElement.scrollWidth") <= width
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_text_has_contrast_in_both_themes(page: Page, theme: str) -> None:
-    page.open(theme=theme)
-    page.js("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+    page.open(theme=theme, unfold=True)
     assert page.js(CONTRAST.read_text(encoding="utf-8")) == []
 
 

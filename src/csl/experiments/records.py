@@ -6,6 +6,7 @@ from pathlib import Path
 from pydantic import AliasPath, BaseModel, Field, NonNegativeInt, ValidationError
 
 from csl.errors import InputError
+from csl.examples import score
 from csl.experiments.experiment import find_runs
 from csl.files import read_json
 from csl.runs.folder import RECORD
@@ -26,17 +27,12 @@ class Score(Counts):
     groups: dict[str, Counts] = {}
 
 
-class Parts(BaseModel):
-    """The test examples that CSL covers and the others: how many (`examples`), and how many each system has correct."""
+class Breakdown(BaseModel):
+    """Counts of the inputs that CSL covers and of the others (`csl.examples.score.Breakdown`), and by category."""
 
     covered: dict[str, int]
     others: dict[str, int]
-
-
-class Breakdown(Parts):
-    """The parts of all test examples, and by category."""
-
-    groups: dict[str, Parts] = {}
+    groups: dict[str, score.Breakdown] = {}
 
 
 def _figure(stage: str, key: str) -> AliasPath:

@@ -9,11 +9,10 @@ import difflib
 import hashlib
 import json
 from base64 import b64encode
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from importlib.resources import files
 from importlib.util import find_spec
-from itertools import groupby
+from itertools import groupby, zip_longest
 from pathlib import Path
 
 from csl.engine.engine import Engine
@@ -26,36 +25,19 @@ from csl.report.derivations import TreeRow
 from csl.report.drawing import Drawing, draw, line_chart
 from csl.report.report import Report, make_report
 
-SECTIONS = {
-    "summary": "Summary",
-    "scores": "Accuracy",
-    "induction": "Induction",
-    "fit": "Fit",
-    "training": "Training",
-    "rules": "Rules",
-    "trees": "Derivations",
-    "uncovered": "Not covered",
-    "synthetic": "Synthetic pairs",
-    "coverage": "Compositional coverage",
-    "setup": "Reproduce",
+SECTIONS = {  # heading, and the command that adds a section that a run does not have
+    "summary": ("Summary", ""),
+    "scores": ("Accuracy", "csl report RUN --test FILE"),
+    "induction": ("Induction", "csl induce TRAIN --out RUN"),
+    "fit": ("Fit", "csl fit RUN"),
+    "training": ("Training", "csl run RECIPE --train"),
+    "rules": ("Rules", ""),
+    "trees": ("Derivations", "csl report RUN --test FILE"),
+    "uncovered": ("Not covered", "csl report RUN --test FILE"),
+    "synthetic": ("Synthetic pairs", "csl sample RUN --out RUN/samples.tsv"),
+    "coverage": ("Compositional coverage", "csl report RUN --test FILE"),
+    "setup": ("Reproduce", ""),
 }
-REMEDIES = {  # the command that adds a section that a run does not have
-    "scores": "csl report RUN --test FILE",
-    "induction": "csl induce TRAIN --out RUN",
-    "fit": "csl fit RUN",
-    "training": "csl run RECIPE --train",
-    "trees": "csl report RUN --test FILE",
-    "uncovered": "csl report RUN --test FILE",
-    "synthetic": "csl sample RUN --out RUN/samples.tsv",
-    "coverage": "csl report RUN --test FILE",
-}
-REASONS = {
-    "unknown tokens": "A token is in no rule.",
-    "no rule": "All tokens are known, but no rules derive the whole input.",
-    "no valid output": "Rules derive the input, but to no output that the output grammar accepts.",
-}
-
-
 CHARTS = {  # by section: a curve and its title
     "induction": {"objective": "Objective", "rules": "Rules"},
     "fit": {"fit": "Mean log p(x, y)"},
@@ -104,11 +86,10 @@ def render(report: Report) -> str:
         rows=sorted(rules.values(), key=lambda rule: -(rule.saves or 0.0)),
         trees=trees,
         opened=next((k for k, row in enumerate(trees) if len(row.rules) > 4), 0),
-        reasons=REASONS,
         charts=charts,
         setup=_setup(report),
-        sections=[(name, heading) for name, heading in SECTIONS.items() if name in present],
-        absent=[(SECTIONS[name], remedy) for name, remedy in REMEDIES.items() if name not in present],
+        sections=[(name, heading) for name, (heading, _) in SECTIONS.items() if name in present],
+        absent=[section for name, section in SECTIONS.items() if name not in present],
         css=Markup(_asset("report.css")),
         js=Markup(js),
         script_hash="sha256-" + b64encode(hashlib.sha256(js.encode()).digest()).decode(),
@@ -157,14 +138,10 @@ def parts(row: UncoveredInput) -> Iterator[tuple[str, str]]:
 
 def _mixed(rows: Sequence[TreeRow]) -> list[TreeRow]:
     """Take the first derivation of each kind, then the second of each, and so on."""
-    met: Counter[tuple[str, bool | None]] = Counter()
-
-    def turn(row: TreeRow) -> int:
-        kind = row.origin, row.right
-        met[kind] += 1
-        return met[kind]
-
-    return sorted(rows, key=turn)
+    kinds: dict[object, list[TreeRow]] = {}
+    for row in rows:
+        kinds.setdefault((row.origin, row.right), []).append(row)
+    return [row for turn in zip_longest(*kinds.values()) for row in turn if row]
 
 
 def _setup(report: Report) -> list[tuple[str, str]]:
