@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
-from csl.splits import tmcd
 from csl.errors import InputError
 from csl.examples import read_examples
+from csl.splits import tmcd
 from csl.splits.divergence import Profile, divergence, profile, profiles
 from csl.splits.programs import DEFAULT_ENTITIES, entity_pattern
 from csl.splits.splits import random_split, tmcd_split

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from csl.errors import InputError
-from csl.files import parse_json, atomic_write
+from csl.files import atomic_write, parse_json
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
