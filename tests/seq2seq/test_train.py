@@ -494,7 +494,7 @@ def test_a_second_process_is_refused(tmp_path: Path) -> None:
     ) as other:
         assert other.stdout
         other.stdout.readline()
-        with pytest.raises(CslError, match=rf"process {other.pid} works in this folder"):
+        with pytest.raises(CslError, match="another process"):
             train(PAIRS, tmp_path, TINY)
 
 

@@ -139,13 +139,13 @@ def split(
     from csl.examples import read_examples
     from csl.splits.divergence import divergence, profiles
     from csl.splits.programs import entity_pattern
-    from csl.splits.splits import Sizes, length_split, random_split, template_split, tmcd_split
+    from csl.splits.splits import length_split, parse_sizes, random_split, template_split, tmcd_split
 
     for part in FILES:
         refuse_input_as_output(out / part, file)
     pattern = entity_pattern(entities)
     examples = list(read_examples(file, source_field=input_field, target_field=output_field))
-    wanted = Sizes.parse(sizes, len(examples)) if sizes else Sizes(round(train_share * len(examples)))
+    n_train, n_dev = parse_sizes(sizes, len(examples)) if sizes else (round(train_share * len(examples)), 0)
     try:
         counted = profiles(examples, pattern, file)
     except InputError as error:
@@ -155,16 +155,16 @@ def split(
         new_console(stderr=True).print(f"divergence is not measured: {error}")
     match by:
         case By.RANDOM:
-            made = random_split(len(examples), wanted.train, seed)
+            made = random_split(len(examples), n_train, seed)
         case By.LENGTH:
             lengths = [len(e.source if length_of == Side.INPUT else e.target) for e in examples]
-            made = length_split(lengths, wanted.train, seed)
+            made = length_split(lengths, n_train, seed)
         case By.TEMPLATE:
-            made = template_split(examples, wanted.train, seed, pattern)
+            made = template_split(examples, n_train, seed, pattern)
         case By.TMCD:
-            made = tmcd_split(counted, wanted.train, seed, min_count)
+            made = tmcd_split(counted, n_train, seed, min_count)
     measured = divergence([counted[i] for i in made.train], [counted[i] for i in made.test]) if counted else None
-    made = made.with_dev(wanted.dev, seed)
+    made = made.with_dev(n_dev, seed)
     train, dev, test = ([examples[i] for i in side] for side in (made.train, made.dev, made.test))
     make_folder(out)
     task = Task(train, dev, test, origin=file.name)
