@@ -66,9 +66,13 @@ def main() -> None:
     gpu, first = Accelerator().device.type == "cuda", None
     for captured, number in [(False, 1), *[(True, 1)] * gpu, (gpu, 2), (gpu, 4)]:
         size = config.batch_size // number
-        padded = sum(p.source.size + p.labels.size for step in range(64) for p in batches[step].micro_batches(number)) / 64
+        padded = (
+            sum(p.source.size + p.labels.size for step in range(64) for p in batches[step].micro_batches(number)) / 64
+        )
         steps, warm = (STEPS, WARM) if captured else (64, 4) if gpu else (3, 1)
-        rate = measure(config.model_copy(update={"micro_batch_size": size}), batches, len(codec.tokenizer), captured, warm, steps)
+        rate = measure(
+            config.model_copy(update={"micro_batch_size": size}), batches, len(codec.tokenizer), captured, warm, steps
+        )
         first = first or rate
         print(
             f"{'captured' if captured else 'plain loop'}, {size} pairs a micro-batch: {rate:.3g} steps a second of "

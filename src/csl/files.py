@@ -56,7 +56,10 @@ def atomic_write(path: Path | str, *, follow_links: bool = True) -> Iterator[Bin
                 yield file
                 file.flush()
                 os.fsync(file.fileno())
-            partial.replace(target)
+                if os.name != "nt":
+                    partial.replace(target)  # while it is locked
+            if os.name == "nt":
+                partial.replace(target)  # Windows renames no open file
     except BrokenPipeError:
         raise
     except OSError as error:

@@ -148,7 +148,7 @@ def test_bad_files_exit_with_2_and_one_line(content: bytes | None, message: str,
     path = tmp_path / "data.tsv"
     if content is not None:
         path.write_bytes(content)
-    assert message in failure("split", path, "--by", "random", "--out", tmp_path / "out")
+    assert message in refused("split", path, "--by", "random", "--out", tmp_path / "out")
     assert message in refused("divergence", path, path)
     assert not (tmp_path / "out").exists()
 
@@ -168,15 +168,15 @@ def test_impossible_options_are_refused(options: list[str], message: str, exampl
     assert message in refused("split", examples, "--by", "random", "--out", tmp_path / "out", *options)
 
 
-def test_what_is_read_is_not_written_over(examples: Path, tmp_path: Path) -> None:
+def test_an_input_is_not_overwritten(examples: Path, tmp_path: Path) -> None:
     source = tmp_path / "here"
     source.mkdir()
     for name in ("train.tsv", "dev.tsv", "gen.tsv"):
         (source / name).write_bytes(examples.read_bytes())
-    assert "would be written over" in refused("split", source / "dev.tsv", "--by", "random", "--out", source)
-    assert "would be written over" in refused("prepare", "cogs", "--source", source, "--out", source)
+    assert "choose another output path" in refused("split", source / "dev.tsv", "--by", "random", "--out", source)
+    assert "choose another output path" in refused("prepare", "cogs", "--source", source, "--out", source)
     assert {path.read_bytes() for path in source.iterdir()} == {examples.read_bytes()}
 
 
 def test_a_file_in_the_place_of_the_folder_is_refused(examples: Path) -> None:
-    assert "cannot be made a folder" in refused("split", examples, "--by", "random", "--out", examples)
+    assert "cannot be created" in refused("split", examples, "--by", "random", "--out", examples)

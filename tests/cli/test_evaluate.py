@@ -73,7 +73,7 @@ def test_the_test_set_is_not_written_over(run: Path, tmp_path: Path) -> None:
     before = data.read_bytes()
     for line in (["evaluate", run, data, "--errors", data], ["grammar", "coverage", run, data, "--missing", data]):
         result = CliRunner().invoke(app, [*map(str, line)])
-        assert "would be written over" in str(result.exception)
+        assert "would be overwritten" in str(result.exception)
     assert data.read_bytes() == before
 
 

@@ -87,7 +87,7 @@ def test_nothing_to_swap_leaves_the_old_pairs(tmp_path: Path) -> None:
         (["--window", "0"], "window = 0"),
         (["--weights"], "name one with --merge"),
         (["--merge", "{folder}/new.tsv"], "--out and --merge are one file"),
-        (["--merge", "{folder}/../{name}/train.tsv"], "train.tsv: is read, and would be written over"),
+        (["--merge", "{folder}/../{name}/train.tsv"], "choose another output path"),
     ],
 )
 def test_wrong_options_are_refused(train: Path, arguments: list[str], message: str) -> None:

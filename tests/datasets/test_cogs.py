@@ -65,12 +65,7 @@ def test_half_of_gen_is_noted(tmp_path: Path) -> None:
     assert any("gen_half.tsv" in note for note in task.notes)
 
 
-def test_a_source_is_needed() -> None:
-    with pytest.raises(InputError, match=r"needs its original files.*--source"):
-        cogs.prepare(None, "gen")
-
-
-@pytest.mark.parametrize(("split", "missing"), [("gen", "train"), ("gen", "dev"), ("gen", "gen"), ("test", "test")])
+@pytest.mark.parametrize(("split", "missing"), [("gen", "train"), ("gen", "dev"), ("test", "test")])
 def test_a_missing_file_is_named(tmp_path: Path, split: str, missing: str) -> None:
     (small_source(tmp_path) / f"{missing}.tsv").unlink()
     with pytest.raises(InputError, match=rf"{missing}\.tsv"):
@@ -181,25 +176,10 @@ def test_every_content_word_of_training_has_one_seed_and_nothing_else_has(gen: T
     assert not NOTATION & (words.primitives | words.prepositions)
 
 
-@pytest.mark.parametrize(
-    "rule",
-    [
-        "slept ### sleep",
-        "sleep ### sleep",
-        "eat ### eat",
-        "ate ### eat",
-        "eaten ### eat",
-        "thought ### think",
-        "found ### find",
-        "blessed ### bless",
-        "TV ### tv",
-        "Emma ### Emma",
-        "cake ### cake",
-        "beside ### beside",
-    ],
-)
-def test_seeds_are_right(gen: Task, rule: str) -> None:
-    assert parse_rule(rule) in gen.seed_rules
+def test_seed_rules_are_correct(gen: Task) -> None:
+    words = "slept sleep, sleep sleep, eat eat, ate eat, eaten eat, thought think, found find, blessed bless, TV tv"
+    for pair in f"{words}, Emma Emma, cake cake, beside beside".split(", "):
+        assert parse_rule(" ### ".join(pair.split())) in gen.seed_rules
 
 
 def test_seeds_share_their_first_letter(gen: Task) -> None:

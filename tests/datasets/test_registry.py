@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from csl import __version__
-from csl.datasets.registry import DATA_SETS, data_set, write_task
-from csl.datasets.task import Task
+from csl.datasets.registry import DATA_SETS, data_set, read_seed_rules, write_task
+from csl.datasets.task import DataSet, Task, read_split
 from csl.errors import InputError
 from csl.examples import Example, read_examples
-from csl.files import read_json
+from csl.files import hash_folder, read_json
 from csl.grammar import Rule
 from csl.grammar.notation import read_grammar
 from csl.grammar.output_cfg import OutputCfg
@@ -30,36 +30,55 @@ TASK = Task(
 )
 
 
-def test_an_unknown_name_names_the_nearest_known_one() -> None:
-    with pytest.raises(InputError, match="unknown data set 'geoquerry'; did you mean 'geoquery'"):
+def test_unknown_names_and_missing_sources_are_input_errors_with_a_remedy(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="'geoquerry'; did you mean 'geoquery'"):
         data_set("geoquerry")
-    with pytest.raises(InputError, match="known are scan, cogs, geoquery"):
+    with pytest.raises(InputError, match="scan, cogs, geoquery"):
         data_set("xyz")
-
-
-def test_an_unknown_split_names_the_nearest_known_one() -> None:
-    with pytest.raises(InputError, match="scan has no split 'turnleft'; did you mean 'turn_left'"):
+    with pytest.raises(InputError, match="'turnleft'; did you mean 'turn_left'"):
         data_set("scan").prepare(None, "turnleft")
-
-
-def test_a_data_set_that_needs_its_files_says_so() -> None:
-    with pytest.raises(InputError, match=r"--source.*csl data fetch cogs"):
-        data_set("cogs").prepare(None, "gen")
-    with pytest.raises(InputError, match=r"--source.*csl data fetch scan"):
-        data_set("scan").prepare(None, "mcd1")
-
-
-def test_a_source_that_is_no_folder_is_an_input_error(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="is not a folder"):
+    for name, split in (("cogs", "gen"), ("scan", "mcd1"), ("geoquery", "standard"), ("smcalflow-cs-tenth", "8")):
+        with pytest.raises(InputError, match=rf"--source.*csl data fetch {name}"):
+            data_set(name).prepare(None, split)
+    with pytest.raises(InputError, match="nowhere: is not a folder"):
         data_set("cogs").prepare(tmp_path / "nowhere", "gen")
 
 
-@pytest.mark.parametrize("name", DATA_SETS)
-def test_sizes_and_generated_splits_are_about_splits_that_exist(name: str) -> None:
-    known = data_set(name)
-    assert known.splits
-    assert set(known.published_sizes) <= set(known.splits)
+@pytest.mark.parametrize("known", DATA_SETS.values(), ids=lambda known: known.name)
+def test_a_prepared_task_has_the_licence_of_its_data_set(known: DataSet, tmp_path: Path) -> None:
     assert known.generated <= set(known.splits)
+    made = replace(known, make=lambda source, split: TASK).prepare(tmp_path, known.splits[0])
+    assert made == replace(TASK, licence=known.licence)
+
+
+ITEMS = {1: Example.of("a", "A"), 2: Example.of("b", "B"), "x.1": Example.of("c", "C")}
+
+
+def test_a_split_is_lists_of_ids(tmp_path: Path) -> None:
+    (tmp_path / "s.json").write_text('{"train": [2, "x.1"], "test": [1], "name": "s"}')
+    assert read_split(tmp_path / "s.json", ("train", "dev", "test"), ITEMS) == [
+        [ITEMS[2], ITEMS["x.1"]], [], [ITEMS[1]],
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("[" * 3000, "expected lists of ids"),
+        ("[1]", "expected lists of ids"),
+        ("{", "expected lists of ids"),
+        ('{"train": [1]}', "expected lists of ids.*'test'"),
+        ('{"train": [1], "test": 2}', "expected lists of ids"),
+        ('{"train": [true], "test": []}', "expected lists of ids"),
+        ('{"train": [[1]], "test": []}', "expected lists of ids"),
+        ('{"train": [7], "test": [1, 8]}', "2 ids .* 7"),
+        ('{"train": [1], "test": [1]}', "an id occurs twice"),
+    ],
+)
+def test_a_broken_split_is_an_input_error(text: str, reason: str, tmp_path: Path) -> None:
+    (tmp_path / "s.json").write_text(text)
+    with pytest.raises(InputError, match=rf"s\.json: {reason}"):
+        read_split(tmp_path / "s.json", ("train", "test"), ITEMS)
 
 
 def test_a_written_task_can_be_read_back(tmp_path: Path) -> None:
@@ -79,8 +98,20 @@ def test_a_written_task_can_be_read_back(tmp_path: Path) -> None:
 def test_the_same_task_gives_the_same_bytes(tmp_path: Path) -> None:
     for folder in ("a", "b"):
         write_task(TASK, tmp_path / folder, name="tiny", split="one")
-    first, second = ({p.name: p.read_bytes() for p in (tmp_path / f).iterdir()} for f in ("a", "b"))
-    assert first == second
+    assert hash_folder(tmp_path / "a") == hash_folder(tmp_path / "b")
+
+
+def test_seed_rules_of_an_old_folder_are_not_lost_in_silence(tmp_path: Path) -> None:
+    write_task(TASK, tmp_path, name="tiny", split="one")
+    assert read_seed_rules(tmp_path) == TASK.seed_rules
+    (tmp_path / "seed_rules.txt").rename(tmp_path / "seeds.txt")
+    card = tmp_path / "card.json"
+    card.write_text(card.read_text().replace("seed_rules.txt", "seeds.txt"))
+    with pytest.raises(InputError, match="prepare the data again"):
+        read_seed_rules(tmp_path)
+    write_task(TASK, tmp_path, name="tiny", split="one")
+    assert not (tmp_path / "seeds.txt").exists()
+    assert read_seed_rules(tmp_path) == TASK.seed_rules
 
 
 def test_files_of_an_earlier_task_do_not_stay(tmp_path: Path) -> None:
@@ -92,7 +123,7 @@ def test_files_of_an_earlier_task_do_not_stay(tmp_path: Path) -> None:
 
 def test_files_that_are_not_of_a_task_stay(tmp_path: Path) -> None:
     (tmp_path / "seed_rules.txt").write_text("mine")
-    with pytest.raises(InputError, match=r"holds 'seed_rules\.txt', which is of no data set made here"):
+    with pytest.raises(InputError, match=r"'seed_rules\.txt'.*choose another folder"):
         write_task(TASK, tmp_path, name="tiny", split="one")
     assert {p.name: p.read_text() for p in tmp_path.iterdir()} == {"seed_rules.txt": "mine"}
 

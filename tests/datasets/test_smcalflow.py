@@ -196,7 +196,7 @@ def test_official_splits_go_by_ids(tmp_path: Path) -> None:
     assert len(task.test) == 2
     assert "the paper's table says" in task.notes[1]
     (tmp_path / "split_num8.json").write_text(json.dumps(ids | {"train": ["nobody.7"]}))
-    with pytest.raises(InputError, match=r"split_num8.json: 1 ex.* nobody.7"):
+    with pytest.raises(InputError, match=r"split_num8.json: 1 ids.*nobody.7"):
         smcalflow.prepare(tmp_path, "8")
 
 
@@ -213,7 +213,7 @@ def test_a_folder_of_the_archive_is_a_split(tmp_path: Path) -> None:
     assert [len(part) for part in (task.train, task.dev, task.test)] == [3, 4, 1]
     assert [e.meta["category"] for e in task.dev] == ["single", "single", "cross", "cross"]
     assert smcalflow.prepare(own, "8").dev == task.dev
-    with pytest.raises(InputError, match="the archive has a folder source_domain_with_target_num16"):
+    with pytest.raises(InputError, match="the archive's folder source_domain_with_target_num16"):
         smcalflow.prepare(tmp_path, "16")
 
 
@@ -260,12 +260,10 @@ def test_a_number_without_digits_is_not_copied() -> None:
 
 
 def test_missing_files_are_named(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"train.jsonl: file not found.*smcalflow-cs-tenth"):
+    with pytest.raises(InputError, match=r"train.jsonl: not found.*smcalflow-cs-tenth"):
         smcalflow.prepare(tmp_path, "8")
-    with pytest.raises(InputError, match=r"train_partial.jsonl: file not found"):
+    with pytest.raises(InputError, match=r"(valid|train_partial).jsonl: cannot be read"):
         smcalflow.prepare_tenth(tmp_path, "8")
-    with pytest.raises(InputError, match="--source"):
-        smcalflow.prepare(None, "8")
 
 
 def test_all_plans_come_back_exactly(shared_data: Path) -> None:

@@ -1,4 +1,4 @@
-"""Every reader. `test_readers` damages their files; `atheris_readers` lets a coverage-guided fuzzer do it."""
+"""Every reader, whose files `test_readers` damages."""
 
 from . import commands, run_readers, seq2seq_readers, set_readers, text_readers
 

@@ -1,7 +1,7 @@
 """Damaged files: every reader returns what is right or refuses in one line that names the file.
 
-`CSL_FUZZ=1000 pytest tests/fuzz` tries so many files of each fast reader; slow ones get a share, none if that is less
-than half a file. For more there is `long_run`.
+Each fast reader gets FEW files, and in the long run, `pytest -m slow tests/fuzz`, MANY, or as many as CSL_FUZZ tells.
+Slow readers get a share, none if that is less than half a file.
 """
 
 import os
@@ -20,7 +20,7 @@ from .damage import FOLDER, MISSING, Change, damaged, damages
 from .reader import Reader, try_reader
 from .readers import READERS
 
-TRIES = int(os.environ.get("CSL_FUZZ", "30"))
+FEW, MANY = 10, int(os.environ.get("CSL_FUZZ", "300"))
 HANG_S = 60  # a file this small takes milliseconds
 
 
@@ -51,16 +51,30 @@ def write(folder: Path, files: dict[str, bytes]) -> None:
             path.write_bytes(content)
 
 
-@pytest.mark.parametrize("reader", [r for r in READERS if round(r.weight * TRIES)], ids=lambda reader: reader.name)
-def test_damaged_files_are_read_right_or_refused_in_one_line(reader: Reader, tmp_path: Path) -> None:
+def readers(tries: int) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("reader", [r for r in READERS if round(r.weight * tries)], ids=lambda r: r.name)
+
+
+@readers(FEW)
+def test_damaged_files_are_read_correctly_or_refused_in_one_line(reader: Reader, tmp_path: Path) -> None:
+    damage_files(reader, tmp_path, FEW)
+
+
+@pytest.mark.slow
+@readers(MANY)
+def test_many_damaged_files(reader: Reader, tmp_path: Path) -> None:
+    damage_files(reader, tmp_path, MANY)
+
+
+def damage_files(reader: Reader, tmp_path: Path, tries: int) -> None:
     files = dict(reader.files())
     folder = tmp_path / "x"
     write(folder, files)
     with no_hang():
-        assert try_reader(reader, folder) == "read", "the example itself must be right"
+        assert try_reader(reader, folder) == "read", "the example itself must be correct"
 
     @settings(
-        max_examples=round(reader.weight * TRIES),
+        max_examples=round(reader.weight * tries),
         deadline=None,
         database=None,
         suppress_health_check=list(HealthCheck),
@@ -84,7 +98,7 @@ def test_damaged_files_are_read_right_or_refused_in_one_line(reader: Reader, tmp
     damage()
 
 
-@pytest.mark.parametrize("reader", [r for r in READERS if r.weight * TRIES >= 5], ids=lambda reader: reader.name)
+@readers(FEW)
 def test_missing_files_and_folders_in_their_place_are_refused_or_not_needed(reader: Reader, tmp_path: Path) -> None:
     files = dict(reader.files())
     for name in reader.names:
@@ -95,7 +109,7 @@ def test_missing_files_and_folders_in_their_place_are_refused_or_not_needed(read
 
 
 @given(st.binary(max_size=200))
-@settings(max_examples=TRIES // 2, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=FEW, deadline=None, suppress_health_check=list(HealthCheck))
 def test_random_bytes_are_refused_or_read(tmp_path: Path, content: bytes) -> None:
     for reader in READERS:
         if len(reader.names) == 1 and reader.weight == 1:

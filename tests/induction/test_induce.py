@@ -122,7 +122,11 @@ def test_threads_do_not_matter_with_seeds_and_an_output_cfg(shared_data: Path) -
     results = {
         text(
             induce(
-                task.train, PRESETS["geoquery"], seeds=task.seed_rules, output_cfg=task.output_cfg, engine=Threads(threads)
+                task.train,
+                PRESETS["geoquery"],
+                seeds=task.seed_rules,
+                output_cfg=task.output_cfg,
+                engine=Threads(threads),
             )
         )
         for threads in (1, 2, 3)

@@ -125,7 +125,11 @@ def main() -> None:
             _fail(CslError("cannot start so many threads; lower --threads"))
         if "no locator available" not in str(error):
             raise
-        _fail(InputError("cannot be kept beside the package or at home; set NUMBA_CACHE_DIR to a writable folder", COMPILED))
+        _fail(
+            InputError(
+                "cannot be kept beside the package or at home; set NUMBA_CACHE_DIR to a writable folder", COMPILED
+            )
+        )
     except SystemError as error:
         if not is_interrupt(error):
             raise

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 app = typer.Typer(help="Prepare benchmark data sets, and split your own.", no_args_is_help=True)
 
 Name = Annotated[str, typer.Argument(help="Name of the data set; `csl data list` shows them.")]
-Out = Annotated[Path, typer.Option("--out", help="Folder to write to; made if it is not there.")]
+Out = Annotated[Path, typer.Option("--out", help="Folder to write to; created if it does not exist.")]
 Entities = Annotated[
     str, typer.Option(help="Regular expression for output tokens that are entities; text in double quotes always is.")
 ]
@@ -57,15 +57,15 @@ def list_() -> None:
             table.add_row(known.name, split, known.licence, source, *(size or "-" for size in sizes))
         table.add_section()
     new_console().print(table)
-    new_console().print("The first split of a data set is the default. A source that is needed is named with --source.")
+    new_console().print("The first split of a data set is the default. Where a source is needed, give --source.")
 
 
 @app.command()
 def prepare(
     name: Name,
     out: Out,
-    source: Annotated[Path | None, typer.Option(help="Folder with the original files, as published.")] = None,
-    split: Annotated[str | None, typer.Option(help="Name of the split; the first one if not given.")] = None,
+    source: Annotated[Path | None, typer.Option(help="Folder with the original files, unchanged.")] = None,
+    split: Annotated[str | None, typer.Option(help="Name of the split; default: the first one.")] = None,
 ) -> None:
     """Write a data set as the paper uses it: examples, seed rules, output CFG and a card."""
     from csl.datasets.registry import data_set, write_task
@@ -84,7 +84,7 @@ def prepare(
 
 @app.command("fetch")
 def fetch_(name: Name, out: Out) -> None:
-    """Download the original files of a data set from their home, and check them."""
+    """Download the original files of a data set, and check their size and SHA-256."""
     from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TransferSpeedColumn
 
     from csl.datasets.fetch import fetch
@@ -104,7 +104,7 @@ def fetch_(name: Name, out: Out) -> None:
 
         paths = fetch(home, out, show)
     for path in paths:
-        new_console().print(f"{path}: size and SHA-256 are right")
+        new_console().print(f"{path}: size and SHA-256 are correct")
     if home.by_hand:
         new_console().print(f"note: {home.by_hand}")
 
@@ -119,12 +119,12 @@ def split(
     out: Out,
     train_share: Annotated[float, typer.Option(help="Share of the examples to train on.", min=0, max=1)] = 0.5,
     sizes: Annotated[
-        str | None, typer.Option(help="Numbers instead of a share: TRAIN,TEST or TRAIN,DEV,TEST (dev is drawn).")
+        str | None, typer.Option(help="Numbers of examples instead of a share: TRAIN,TEST or TRAIN,DEV,TEST.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of all random choices.", min=0)] = 0,
     length_of: Annotated[Side, typer.Option(help="Length split: the side whose tokens are counted.")] = Side.OUTPUT,
     min_count: Annotated[
-        int, typer.Option(help="TMCD split: training examples that each atom of the test set must occur in.", min=0)
+        int, typer.Option(help="TMCD split: each atom of the test set must be in so many training examples.", min=0)
     ] = 2,
     entities: Entities = DEFAULT_ENTITIES,
     input_field: InputField = "input",
@@ -139,13 +139,13 @@ def split(
     from csl.examples import read_examples
     from csl.splits.divergence import divergence, profiles
     from csl.splits.programs import entity_pattern
-    from csl.splits.splits import Sizes, length_split, random_split, template_split, tmcd_split
+    from csl.splits.splits import length_split, parse_sizes, random_split, template_split, tmcd_split
 
     for part in FILES:
         refuse_input_as_output(out / part, file)
     pattern = entity_pattern(entities)
     examples = list(read_examples(file, source_field=input_field, target_field=output_field))
-    wanted = Sizes.parse(sizes, len(examples)) if sizes else Sizes(round(train_share * len(examples)))
+    n_train, n_dev = parse_sizes(sizes, len(examples)) if sizes else (round(train_share * len(examples)), 0)
     try:
         counted = profiles(examples, pattern, file)
     except InputError as error:
@@ -155,16 +155,16 @@ def split(
         new_console(stderr=True).print(f"divergence is not measured: {error}")
     match by:
         case By.RANDOM:
-            made = random_split(len(examples), wanted.train, seed)
+            made = random_split(len(examples), n_train, seed)
         case By.LENGTH:
             lengths = [len(e.source if length_of == Side.INPUT else e.target) for e in examples]
-            made = length_split(lengths, wanted.train, seed)
+            made = length_split(lengths, n_train, seed)
         case By.TEMPLATE:
-            made = template_split(examples, wanted.train, seed, pattern)
+            made = template_split(examples, n_train, seed, pattern)
         case By.TMCD:
-            made = tmcd_split(counted, wanted.train, seed, min_count)
+            made = tmcd_split(counted, n_train, seed, min_count)
     measured = divergence([counted[i] for i in made.train], [counted[i] for i in made.test]) if counted else None
-    made = made.with_dev(wanted.dev, seed)
+    made = made.with_dev(n_dev, seed)
     train, dev, test = ([examples[i] for i in side] for side in (made.train, made.dev, made.test))
     make_folder(out)
     task = Task(train, dev, test, origin=file.name)
@@ -177,7 +177,7 @@ def split(
 @app.command("divergence")
 def divergence_(
     train: Annotated[Path, typer.Argument(help="Training examples: TSV or JSON lines, plain or .gz.")],
-    test: Annotated[Path, typer.Argument(help="Test examples, in any of these formats.")],
+    test: Annotated[Path, typer.Argument(help="Test examples: TSV or JSON lines, plain or .gz.")],
     entities: Entities = DEFAULT_ENTITIES,
     input_field: InputField = "input",
     output_field: OutputField = "output",

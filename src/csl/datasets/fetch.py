@@ -46,7 +46,7 @@ class Home:
 def fetch(home: Home, folder: Path, progress: Progress = lambda name, done, size: None) -> list[Path]:
     """Download files into a folder; a correct one that is there already stays, a wrong one is not written."""
     if not home.files:
-        raise InputError(f"cannot be fetched: no file of it with a known checksum is online; {home.by_hand}")
+        raise InputError(f"these files cannot be fetched: none with a known checksum is online; {home.by_hand}")
     return [_fetch_file(home.base_url + file.path, file, folder, progress) for file in home.files]
 
 

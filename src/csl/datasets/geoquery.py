@@ -100,7 +100,7 @@ def read_corpus(corpus: Path, states: Mapping[str, str]) -> dict[int, Example]:
             query = parse_term(_text(element, "mrl", "geo-funql"))
             number = int(element.get("id", ""))
             if number in examples:
-                raise ValueError("the id is that of another example, too")
+                raise ValueError("the id is that of another example")
             examples[number] = anonymise(sentence, query, states)
         except ValueError as error:
             raise InputError(f"example {element.get('id')!r}: {error}", corpus) from error

@@ -44,25 +44,17 @@ class Split:
         return Split(self.train, sorted(drawn[n_dev:]), sorted(drawn[:n_dev]))
 
 
-@dataclass(frozen=True, slots=True)
-class Sizes:
-    """How many examples to train on, and how many of the others to set aside as a dev set."""
-
-    train: int
-    dev: int = 0
-
-    @classmethod
-    def parse(cls, text: str, total: int) -> "Sizes":
-        """Read `TRAIN,TEST` or `TRAIN,DEV,TEST`, which must add up to the number of examples."""
-        try:
-            numbers = [int(part) for part in text.split(",")]
-        except ValueError:
-            numbers = []
-        if len(numbers) not in (2, 3) or min(numbers) < 0:
-            raise InputError(f"sizes {text!r} are not of the form TRAIN,TEST or TRAIN,DEV,TEST")
-        if sum(numbers) != total:
-            raise InputError(f"sizes {text} add up to {sum(numbers)}, but there are {total} examples")
-        return cls(numbers[0], numbers[1] if len(numbers) == 3 else 0)
+def parse_sizes(text: str, total: int) -> tuple[int, int]:
+    """Read `TRAIN,TEST` or `TRAIN,DEV,TEST`, which must add up to the number of examples; return train and dev."""
+    try:
+        numbers = [int(part) for part in text.split(",")]
+    except ValueError:
+        numbers = []
+    if len(numbers) not in (2, 3) or min(numbers) < 0:
+        raise InputError(f"sizes {text!r} are not of the form TRAIN,TEST or TRAIN,DEV,TEST")
+    if sum(numbers) != total:
+        raise InputError(f"sizes {text} add up to {sum(numbers)}, but there are {total} examples")
+    return numbers[0], numbers[1] if len(numbers) == 3 else 0
 
 
 def random_split(total: int, n_train: int, seed: int) -> Split:
