@@ -24,7 +24,7 @@ from csl.errors import InputError, from_system
 PARTIAL = ".partial"  # the end of the name of a file that is being written
 MAX_LINE = 8 << 20  # bytes of a line
 MAX_RATIO = 50  # a .gz file may unpack to so many times its size (SCAN, which repeats itself, has 33),
-MIN_UNPACKED = 256 << 20  # or to so many bytes, whichever is more; other files may have any size
+MIN_UNPACKED = 16 << 20  # or to so many bytes, whichever is more; other files may have any size
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _STREAM = re.compile(r"-|/dev/(stdout|stderr|fd/\d+)|/proc/self/fd/\d+")
 

@@ -12,7 +12,7 @@ _WORD_OR_MARK = re.compile(r"\w+|[^\w\s]")
 
 
 def same_output(first: str, second: str) -> bool:
-    """Tell whether two outputs differ in white space around punctuation at most: `f ( a )` is `f(a)`, `a b` is not `ab`."""
+    """Tell whether outputs are equal but for white space around punctuation: `f ( a )` is `f(a)`, `a b` not `ab`."""
     return _WORD_OR_MARK.findall(first) == _WORD_OR_MARK.findall(second)
 
 
