@@ -488,7 +488,7 @@ def test_one_killed_before_the_model_is_in_place_is_not_finished(
 
 
 def test_a_second_process_is_refused(tmp_path: Path) -> None:
-    hold = "import sys; from csl.lock import folder_lock\nwith folder_lock(sys.argv[1]): print(flush=True); sys.stdin.read()"
+    hold = "import sys, csl.lock\nwith csl.lock.folder_lock(sys.argv[1]): print(flush=True); sys.stdin.read()"
     with subprocess.Popen(
         [sys.executable, "-c", hold, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as other:

@@ -38,7 +38,7 @@ def evaluate(
     pairs that the grammar derives.
     """
     from csl.examples import Example, read_examples, write_examples
-    from csl.examples.score import same, score
+    from csl.examples.score import same_output, score
     from csl.files import refuse_input_as_output
 
     refuse_input_as_output(errors, what, test)
@@ -70,7 +70,7 @@ def evaluate(
         console.print(score_table(groups, total))
     if errors:
         pairs = zip(examples, outputs, strict=True)
-        wrong = [Example(e.source, e.target, {"predicted": o}) for e, o in pairs if o and not same(o, e.target_text)]
+        wrong = [Example(e.source, e.target, {"predicted": o}) for e, o in pairs if o and not same_output(o, e.target_text)]
         write_examples(errors, wrong, columns=("predicted",))
         console.print(f"{errors}: {len(wrong):,} wrong outputs")
 

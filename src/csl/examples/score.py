@@ -1,4 +1,4 @@
-"""Outputs compared with the right ones: exact match but for white space, over all examples and in groups."""
+"""Outputs compared with the correct ones: exact match except for white space, over all examples and in groups."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -8,12 +8,12 @@ from csl.examples.example import Example
 
 MOST_CATEGORIES = 40  # a column with more values than this is not a category
 LENGTHS = (5, 10, 15, 20, 30)  # where the groups by number of input tokens end
-_WORD_OR_SIGN = re.compile(r"\w+|[^\w\s]")
+_WORD_OR_PUNCTUATION = re.compile(r"\w+|[^\w\s]")
 
 
-def same(first: str, second: str) -> bool:
-    """Tell whether two outputs differ in white space around signs at most: `f ( a )` is `f(a)`, `a b` is not `ab`."""
-    return _WORD_OR_SIGN.findall(first) == _WORD_OR_SIGN.findall(second)
+def same_output(first: str, second: str) -> bool:
+    """Tell whether outputs are equal but for white space at punctuation: `f ( a )` is `f(a)`, `a b` is not `ab`."""
+    return _WORD_OR_PUNCTUATION.findall(first) == _WORD_OR_PUNCTUATION.findall(second)
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Score:
 
     @property
     def accuracy(self) -> float:
-        """The share of examples whose output is right."""
+        """The share of examples whose output is correct."""
         return self.right / max(1, self.examples)
 
     @property
@@ -36,13 +36,13 @@ class Score:
 
     @property
     def precision(self) -> float:
-        """The share of outputs that are right."""
+        """The share of outputs that are correct."""
         return self.right / max(1, self.covered)
 
 
 def score(examples: Sequence[Example], outputs: Sequence[str]) -> tuple[Score, dict[str, Score]]:
     """Compare outputs, empty where there is none, with those of the examples: all, and in groups."""
-    right = [same(output, example.target_text) for example, output in zip(examples, outputs, strict=True)]
+    right = [same_output(output, example.target_text) for example, output in zip(examples, outputs, strict=True)]
 
     def count(places: Sequence[int]) -> Score:
         return Score(len(places), sum(bool(outputs[i]) for i in places), sum(right[i] for i in places))

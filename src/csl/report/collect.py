@@ -9,7 +9,7 @@ from pathlib import Path
 from csl.engine.engine import Engine
 from csl.engine.threads import ONE_THREAD
 from csl.examples import Example
-from csl.examples.score import same
+from csl.examples.score import same_output
 from csl.report import curves, summary
 from csl.report.composition import Composition
 from csl.report.derivations import Derivations, Reading
@@ -43,7 +43,7 @@ def collect(
     readings = derivations.read(sources)
     uncovered = describe_uncovered(of, sources, material.test, readings, derivations, engine) if sources else None
     outputs = [reading.text if reading else "" for reading in readings]
-    right = [same(output, e.target_text) for output, e in zip(outputs, material.test, strict=False)]
+    right = [same_output(output, e.target_text) for output, e in zip(outputs, material.test, strict=False)]
     if material.test:
         trees += reading_trees(material.test, readings, right, derivations)
     scores = _scores(material, outputs) if material.test else None

@@ -9,7 +9,7 @@ from pathlib import Path
 from csl.errors import InputError
 from csl.examples import Example
 from csl.examples.score import Score as Counts
-from csl.examples.score import groups, same, score
+from csl.examples.score import groups, same_output, score
 from csl.report.schema import Group, Score, Scores
 from csl.seq2seq.predictions import Predictions
 
@@ -35,7 +35,7 @@ def read_predictions(folder: Path, examples: Sequence[Example]) -> tuple[dict[st
 def describe_scores(examples: Sequence[Example], outputs: Mapping[str, Sequence[str]], left_out: list[str]) -> Scores:
     """Compare the outputs of systems, empty where there is none, with the right ones."""
     right = {
-        name: [same(output, example.target_text) for output, example in zip(given, examples, strict=True)]
+        name: [same_output(output, example.target_text) for output, example in zip(given, examples, strict=True)]
         for name, given in outputs.items()
     }
 

@@ -19,7 +19,7 @@ from csl.examples import Example, read_examples, split_tokens
 from csl.examples.formats import read_inputs
 from csl.files import hash_file, hash_folder, link, read_json, write_text
 from csl.options import changed
-from csl.examples.score import Score, groups, same, score
+from csl.examples.score import Score, groups, same_output, score
 from csl.datasets.registry import FILES, data_set, read_seed_rules, write_task
 from csl.datasets.task import Task
 from csl.engine.engine import Engine
@@ -440,7 +440,7 @@ def _breakdown(examples: Sequence[Example], systems: Mapping[str, Sequence[str]]
 
     def count(places: Sequence[int]) -> dict[str, int]:
         right = {
-            system: sum(same(outputs[i], examples[i].target_text) for i in places)
+            system: sum(same_output(outputs[i], examples[i].target_text) for i in places)
             for system, outputs in systems.items()
         }
         return {"examples": len(places), **right}

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from csl.errors import InputError
 from csl.examples import Example
-from csl.examples.score import groups, same
+from csl.examples.score import groups, same_output
 from csl.files import read_lines
 
 
@@ -43,7 +43,7 @@ class Predictions:
         if len(inputs) != len(self.inputs):
             raise InputError(f"{len(self.inputs):,} predictions, but {other} has {len(inputs):,} inputs", self.path)
         for number, (own, wanted) in enumerate(zip(self.inputs, inputs, strict=True), start=1):
-            if not same(own, wanted):
+            if not same_output(own, wanted):
                 raise InputError(f"the input of prediction {number:,} is {own!r}, in {other} {wanted!r}", self.path)
 
 
@@ -67,7 +67,7 @@ class Breakdown:
 def breakdown(examples: Sequence[Example], csl: Sequence[str], systems: Mapping[str, Sequence[str]]) -> list[Breakdown]:
     """Break the accuracy of systems down by whether CSL gives an output; a row for each category, then one for all."""
     right = {
-        name: [same(output, example.target_text) for output, example in zip(outputs, examples, strict=True)]
+        name: [same_output(output, example.target_text) for output, example in zip(outputs, examples, strict=True)]
         for name, outputs in systems.items()
     }
 

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 from csl import __version__
 from csl.errors import CslError, InputError
 from csl.examples import Example
-from csl.examples.score import same
+from csl.examples.score import same_output
 from csl.files import hash_folder, link, make_folder, read_json, write_json, write_text
 from csl.lock import folder_lock
 from csl.seq2seq import checkpoint
@@ -235,7 +235,7 @@ class _Run:
 
         own = dev[self.accelerator.process_index :: self.accelerator.num_processes]
         written = model.predict([e.source_text for e in own])
-        right = [same(p[0].text, e.target_text) for p, e in zip(written, own, strict=True)]
+        right = [same_output(p[0].text, e.target_text) for p, e in zip(written, own, strict=True)]
         return sum(gather_object(right)) / len(dev)
 
     def _log(self, report: Progress) -> None:

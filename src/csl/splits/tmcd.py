@@ -8,7 +8,7 @@ Examples with the same atoms and compounds are interchangeable, so the search ru
 occurrences of compound k in training and m_k in the test set, n_k + m_k fixed, the divergence is
 1 − S / (N^α M^(1−α)), S = Σ_k n_k^α m_k^(1−α). Powers of counts are looked up, and a swap changes only the terms of
 the compounds it moves: trying one training example against c test examples costs O(c × compounds an example), and c is
-at most `CANDIDATES`, drawn anew each time from larger sets.
+at most `CANDIDATES`, drawn again each time from larger sets.
 """
 
 from collections.abc import Hashable, Iterable, Sequence
@@ -122,7 +122,7 @@ class Search:
         return groups if len(groups) <= CANDIDATES else groups[rng.integers(len(groups), size=CANDIDATES)]
 
     def improve(self, g: int, rng: np.random.Generator) -> bool:
-        """Swap one training example of group g for the best test example; say whether that helped."""
+        """Swap one training example of group g for the best test example; return whether that helped."""
         before = self.divergence()[0]
         self.move(g, -1)
         candidates = self.candidates(rng)
