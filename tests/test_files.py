@@ -251,6 +251,12 @@ def test_standard_output_is_appended_to(tmp_path: Path, name: str) -> None:
     assert is_stream(name)
 
 
+def test_a_closed_standard_output_is_an_error() -> None:
+    script = "import sys; from csl.files import write_text; sys.stdout = None; write_text('-', 'lost')"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert "InputError: -: cannot be written: Bad file descriptor" in done.stderr
+
+
 def test_files_are_no_streams(tmp_path: Path) -> None:
     (tmp_path / "x").touch()
     assert not any(is_stream(path) for path in (tmp_path, tmp_path / "x", tmp_path / "new"))

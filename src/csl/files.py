@@ -4,6 +4,7 @@ All text that is read or written passes through here, so that half of a surrogat
 refused in one place.
 """
 
+import errno
 import gzip
 import hashlib
 import io
@@ -91,6 +92,8 @@ def _open_stream(name: str) -> Iterator[BinaryIO]:
     """Open a stream; standard output and standard error stay open afterwards."""
     if name in ("-", "/dev/stdout", "/dev/stderr"):
         standard = sys.stderr if name.endswith("err") else sys.stdout
+        if standard is None:  # closed by who started this process
+            raise OSError(errno.EBADF, os.strerror(errno.EBADF))
         standard.flush()
         yield standard.buffer
         standard.flush()

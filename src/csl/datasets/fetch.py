@@ -2,7 +2,7 @@
 
 Only files with a known checksum are fetched. The checksums here were computed from copies of the files; those of
 `tasks.txt`, `train.tsv` and `dev.tsv` also agree with public records of the same commits. URLs name a commit, so that
-what they give cannot change. For everything else a hint says where it is and how to get it.
+what they give cannot change. For everything else a hint tells where it is and how to get it.
 
 Files are a few megabytes at most and are held in memory until they are checked.
 """

@@ -1,7 +1,7 @@
 """An output CFG for Lispress, read off the brackets and argument slots of training programs (appendix, "SMCalFlow-CS").
 
 A category is what can stand between the brackets of a place. The place of an argument is its slot: what fills
-`:recipient` of one function can fill `:recipient` of another. Slots of one name are told apart only where they share no
+`:recipient` of one function can fill `:recipient` of another. Slots of one name differ only where they share no
 filler (`:constraint` of an event, of a recipient, of a time). The language's generic functions (`?=`, `refer`, …) have
 no slots of their own: their arguments take the name of the place that the whole call fills. The place of a literal is
 its type.

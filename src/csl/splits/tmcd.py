@@ -122,7 +122,7 @@ class Search:
         return groups if len(groups) <= CANDIDATES else groups[rng.integers(len(groups), size=CANDIDATES)]
 
     def improve(self, g: int, rng: np.random.Generator) -> bool:
-        """Swap one training example of group g for the best test example; say whether that helped."""
+        """Swap one training example of group g for the best test example; return whether that helped."""
         before = self.divergence()[0]
         self.move(g, -1)
         candidates = self.candidates(rng)
