@@ -166,23 +166,24 @@ def test_a_long_stream_with_repeats_does_not_end(monkeypatch: pytest.MonkeyPatch
 # bad requests
 
 
-@pytest.mark.parametrize("strategy", ["model", "uniform", "coverage"])
-def test_a_temperature_is_for_the_tempered_strategy(strategy: str) -> None:
-    with pytest.raises(InputError, match="a temperature is for strategy tempered"):
-        sampler(strategy, temperature=2.0)
+@pytest.mark.parametrize(
+    ("strategy", "options", "keyword"),
+    [
+        *((strategy, {"temperature": 2.0}, "tempered") for strategy in ("model", "uniform", "coverage")),
+        *((strategy, {"min_depth": 5}, "max_depth 4") for strategy in STRATEGIES),
+        *((strategy, {"min_depth": 3}, "min_depth of 1 or 2") for strategy in ("uniform", "coverage")),
+    ],
+)
+def test_options_that_exclude_each_other(strategy: str, options: dict[str, float], keyword: str) -> None:
+    with pytest.raises(InputError, match=keyword):
+        sampler(strategy, **options)
 
 
 @pytest.mark.parametrize("strategy", ["model", "tempered"])
-def test_strategies_that_need_a_model_say_so(strategy: str) -> None:
-    with pytest.raises(InputError, match=r"needs a fitted model: run `csl fit`, or choose uniform"):
+def test_strategies_that_need_a_model(strategy: str) -> None:
+    with pytest.raises(InputError, match="csl fit"):
         Sampler(GRAMMAR, SampleConfig.model_validate({"strategy": strategy}))
     assert next(Sampler(GRAMMAR, SampleConfig(strategy="uniform")).stream(1)).rules
-
-
-@every_strategy
-def test_depths_that_exclude_each_other(strategy: str) -> None:
-    with pytest.raises(InputError, match="min_depth 5 is more than max_depth 4"):
-        sampler(strategy, min_depth=5)
 
 
 @every_strategy
@@ -206,19 +207,9 @@ def test_depths_that_no_derivation_has(strategy: str, lines: list[str], depths: 
 @every_strategy
 def test_an_output_cfg_that_the_grammar_never_meets(strategy: str) -> None:
     config = SampleConfig.model_validate({"strategy": strategy})
-    with pytest.raises(InputError, match="no rules have types that fit together to a whole output"):
-        Sampler(
-            GRAMMAR,
-            config,
-            model=flat_model(GRAMMAR),
-            output_cfg=OutputCfg.parse(["ROOT => other ##ROOT", "ROOT => z"]),
-        )
-
-
-@pytest.mark.parametrize("strategy", ["uniform", "coverage"])
-def test_choices_from_the_top_know_no_deeper_minimum(strategy: str) -> None:
-    with pytest.raises(InputError, match="takes a min_depth of 1 or 2, not 3"):
-        sampler(strategy, min_depth=3)
+    cfg = OutputCfg.parse(["ROOT => other ##ROOT", "ROOT => z"])
+    with pytest.raises(InputError, match="types"):
+        Sampler(GRAMMAR, config, model=flat_model(GRAMMAR), output_cfg=cfg)
 
 
 def test_presets() -> None:

@@ -19,7 +19,7 @@ class Interned(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def rule_hash(rules, rule):
-    """Hash a rule as it stands; source and target are told apart."""
+    """Hash a rule as it stands; the hash depends on where the source ends."""
     values, begin, middle, stop = rules.values, rules.begin[rule], rules.middle[rule], rules.begin[rule + 1]
     return sequence_hash(values, begin, middle) * np.uint64(0xD1342543DE82EF95) + sequence_hash(values, middle, stop)
 
@@ -67,8 +67,8 @@ def intern(known, new):
             r, at = count, begin[count]
             start, length = new.begin[k], new.begin[k + 1] - new.begin[k]
             count += 1
-            values, begin = reserve(values, at, length), reserve(begin, count, 1)
-            middle, following = reserve(middle, r, 1), reserve(following, r, 1)
+            values, begin = reserve(values, at + length), reserve(begin, count + 1)
+            middle, following = reserve(middle, r + 1), reserve(following, r + 1)
             values[at : at + length] = new.values[start : start + length]
             middle[r], begin[count] = at + new.middle[k] - start, at + length
             following[r] = first[slot]

@@ -46,7 +46,7 @@ MANY_EXAMPLES = 5000
 
 
 def choose(rules: int, examples: int) -> tuple[FitConfig, str]:
-    """Choose options by the size of the data; say why."""
+    """Choose options by the size of the data; return also the reason."""
     config = PRESETS["cogs" if examples > MANY_EXAMPLES else "geoquery"]
     options = f"{config.states} states, {config.steps:,} steps, learning rate {config.learning_rate}"
     return config, f"{rules:,} rules and {examples:,} examples: {options}"

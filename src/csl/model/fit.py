@@ -27,7 +27,7 @@ CHECK = 50  # steps between reports and checkpoints
 
 
 class Progress(NamedTuple):
-    """What a step came to: the mean log p(x, y) of its examples; in which fit."""
+    """The result of a step: the mean log p(x, y) of its examples; in which fit."""
 
     step: int
     steps: int

@@ -1,6 +1,6 @@
 """A stream of sampled pairs in constant memory.
 
-Draws are numbered and made in chunks of fixed size, so that the stream depends on the seed alone, not on the number of
+Draws are numbered and made in chunks of fixed size, so that the stream depends only on the seed, not on the number of
 threads. If a grammar has fewer distinct pairs than are asked for, the stream ends when draws bring almost nothing new
 any more.
 """
@@ -142,7 +142,7 @@ class Sampler:
         return partial(_draw_local, local, config.max_depth, config.min_depth, config.seed, uses, config.max_length)
 
     def _nothing(self, output_cfg: OutputCfg | None) -> InputError:
-        """Say why there is nothing to draw."""
+        """Explain why there is nothing to draw."""
         least, most = self.config.min_depth, self.config.max_depth
         if least > 1 and not any(rule.arity for rule in self.rules):
             return InputError("no rule of the grammar has nonterminals, so that there is nothing to recombine")
