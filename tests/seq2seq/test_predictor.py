@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import pytest
 import torch
@@ -18,7 +17,7 @@ from csl.seq2seq.config import TrainConfig
 from csl.seq2seq.network import new_network
 from csl.seq2seq.predictor import Seq2Seq, choose_device
 
-from .conftest import PAIRS, TINY, changed
+from .conftest import PAIRS, TINY, changed, make_bart
 
 CPU = torch.device("cpu")
 TEXTS = [text for pair in PAIRS for text in (pair.source_text, pair.target_text)]
@@ -45,18 +44,17 @@ class Spy:
 
 @pytest.fixture
 def spy(monkeypatch: pytest.MonkeyPatch, model: Seq2Seq) -> Spy:
-    seen, generate = Spy(), model.network.generate
+    seen, write = Spy(), model._write
 
-    def watched(**options: Any) -> torch.Tensor:
-        found: torch.Tensor = generate(**options)
-        seen.shapes.append(tuple(options["input_ids"].shape))
-        k = len(found) // len(options["input_ids"])
-        for number, row in enumerate(options["input_ids"].tolist()):
+    def watched(source: torch.Tensor, mask: torch.Tensor, beams: int, k: int) -> torch.Tensor:
+        found = write(source, mask, beams, k)
+        seen.shapes.append(tuple(source.shape))
+        for number, row in enumerate(source.tolist()):
             ids = [i for i in row if i != model.codec.tokenizer.pad_token_id]
             seen.written[tuple(ids)] = found[number * k : (number + 1) * k].tolist()
         return found
 
-    monkeypatch.setattr(model.network, "generate", watched)
+    monkeypatch.setattr(model, "_write", watched)
     return seen
 
 
@@ -95,6 +93,31 @@ def test_the_longest_inputs_come_first(model: Seq2Seq, spy: Spy) -> None:
     assert spy.shapes == [(1, 16), (1, 8), (1, 8), (1, 8)]
 
 
+@pytest.mark.parametrize("kind", ["learned", "untrained", "pretrained", "bart"])
+def test_greedy_search_writes_what_generate_writes(
+    kind: str, model: Seq2Seq, pretrained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inputs = [*INPUTS, *(pair.source_text for pair in PAIRS[::5])]
+    if kind == "bart":
+        make_bart(tmp_path)
+        inputs = ["a", "b c", "many d a", "once"]
+    if kind != "learned":
+        name = {"untrained": "scratch", "pretrained": str(pretrained), "bart": str(tmp_path)}[kind]
+        config = changed(TINY, model=name, prefix="", max_target=30)
+        codec = new_codec(config, inputs)
+        model = Seq2Seq(new_network(config, len(codec.tokenizer)), codec, config, CPU)
+    found = model.predict(inputs)
+    monkeypatch.setattr(model, "_greedy", lambda *_: None)
+    assert model.predict(inputs) == found
+
+
+def test_short_inputs_come_in_larger_batches(model: Seq2Seq, spy: Spy, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("csl.seq2seq.predictor.TOKENS", 8)
+    monkeypatch.setattr("csl.seq2seq.predictor.ROWS", 3)
+    model.predict(["does iowa border utah", "states next to ohio", *["is iowa"] * 5])
+    assert [rows for rows, _ in spy.shapes] == [1, 1, 2, 2, 1]
+
+
 def test_progress_hears_how_many_are_done(model: Seq2Seq) -> None:
     done: list[int] = []
     model.predict(["does", "is", "texas", "states", "name"], batch_size=2, progress=done.append)
@@ -120,7 +143,7 @@ def test_signs_that_the_tokenizer_lacks_are_restored(pretrained: Path, monkeypat
     codec = new_codec(config, [text])
     model = Seq2Seq(new_network(config, 0), codec, config, CPU)
     [ids] = codec.encode_targets([text])
-    monkeypatch.setattr(model.network, "generate", lambda **options: torch.tensor([[0, *ids, 0, 0]]))
+    monkeypatch.setattr(model, "_write", lambda *_: torch.tensor([[0, *ids, 0, 0]]))
     assert model.predict(["anything"])[0][0].text == text
 
 
@@ -194,19 +217,19 @@ def test_scores_have_the_last_word_on_the_order(model: Seq2Seq, monkeypatch: pyt
 
 
 def test_one_text_is_no_list_of_inputs(model: Seq2Seq) -> None:
-    with pytest.raises(InputError, match="one text where a list of inputs is needed"):
+    with pytest.raises(InputError, match="list of inputs"):
         model.predict("texas")
 
 
 @pytest.mark.parametrize("option", ["beams", "k", "batch_size"])
 @pytest.mark.parametrize("value", [0, -1])
 def test_numbers_below_one_are_refused(option: str, value: int, model: Seq2Seq) -> None:
-    with pytest.raises(InputError, match="beams, k and batch_size are 1 or more"):
+    with pytest.raises(InputError, match="at least 1"):
         model.predict(["texas"], **{option: value})
 
 
 def test_more_outputs_than_beams_are_refused(model: Seq2Seq) -> None:
-    with pytest.raises(InputError, match="3 outputs need as many beams, not 2"):
+    with pytest.raises(InputError, match=r"at most .* 2"):
         model.predict(["does"], beams=2, k=3)
 
 
@@ -316,5 +339,5 @@ def test_a_device_without_memory_is_named_with_what_to_lower(learned: Path, monk
         raise torch.cuda.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.94 GiB.")
 
     monkeypatch.setattr(model.network, "generate", generate)
-    with pytest.raises(CslError, match="lower batch_size 7 or beams 2"):
+    with pytest.raises(CslError, match="lower batch_size, now 7"):
         model.predict(["states next to ohio"], beams=2, batch_size=7)
