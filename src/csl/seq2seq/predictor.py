@@ -92,7 +92,7 @@ class Seq2Seq:
         time, by default as many as have `TOKENS` tokens. `progress` is called with the number of inputs done.
         """
         if isinstance(inputs, str):
-            raise InputError("one text where a list of inputs is needed; put it in brackets")
+            raise InputError("predict needs a list of inputs, not one text; put it in brackets")
         if min(beams, k, batch_size or 1) < 1 or batch_size == 0:
             raise InputError("beams, k and batch_size must be at least 1")
         if k > beams:
@@ -198,7 +198,7 @@ def choose_device(name: str) -> torch.device:
 
 @contextmanager
 def enough_memory(options: str) -> Iterator[None]:
-    """Say which options to lower where a device runs out of memory."""
+    """Name the options to lower if the device runs out of memory."""
     try:
         yield
     except torch.cuda.OutOfMemoryError as error:
@@ -206,6 +206,6 @@ def enough_memory(options: str) -> Iterator[None]:
 
 
 def use_threads(number: int | None) -> None:
-    """Let torch use so many threads on the CPU; none: as many as it likes."""
+    """Set the number of torch's CPU threads; None: as torch chooses."""
     if number is not None:
         torch.set_num_threads(number)

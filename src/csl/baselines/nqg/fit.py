@@ -22,17 +22,16 @@ from csl.errors import CslError, InputError
 from csl.examples import Example
 from csl.grammar import Grammar
 from csl.grammar.output_cfg import OutputCfg
-from csl.kernels.intersection import with_outputs
 from csl.kernels.source_chart import COVERED, Forests
 from csl.model.adam import restore, state_of
 from csl.model.fit import FitCheckpoint
-from csl.parsing.deriver import CHUNK, DEFAULT, product
+from csl.parsing.deriver import CHUNK
 
 CHECK = 100  # steps between reports and checkpoints
 
 
 class NqgProgress(NamedTuple):
-    """What the steps since the last report came to: their mean log p(y | x)."""
+    """The mean log p(y | x) of the steps since the last report."""
 
     step: int
     steps: int
@@ -71,10 +70,8 @@ class PairData:
 
 
 def _forests(model: NqgModel, examples: Sequence[Example]) -> tuple[LabelledForests, Forests]:
-    inputs = model.deriver.forests([example.source for example in examples])
-    charts = LabelledForests(inputs, len(model.grammar))
-    targets = model.deriver.encode(example.target for example in examples)
-    return charts, charts.cut(product(with_outputs, inputs, DEFAULT.items, *model.deriver.arrays, *targets))
+    charts = model.charts([example.source for example in examples])
+    return charts, model.pair_forests(charts, examples)
 
 
 Marginal = Callable[[FloatArray], tuple[float, FloatArray]]
@@ -93,7 +90,7 @@ class LogMarginal(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *grad: torch.Tensor) -> tuple[torch.Tensor, None]:
-        """Hand the gradient on."""
+        """Return the gradient."""
         (gradient,) = ctx.saved_tensors
         return grad[0] * gradient, None
 
@@ -145,7 +142,7 @@ def _optimise(
 
 
 class _Adam:
-    """A model that torch's Adam makes better from batch to batch, at rates that fall to 0."""
+    """Torch's Adam on a model, at rates that fall to 0."""
 
     def __init__(self, model: NqgModel, data: PairData) -> None:
         self._model, self._data, config = model, data, model.config
@@ -159,7 +156,7 @@ class _Adam:
         device = self._trained[0].device
         on_gpu = device.type == "cuda"
         self._dropout = torch.cuda.default_generators[device.index] if on_gpu else torch.default_generator
-        self._chances = f"dropout_{device.type}"  # on another device there is no going on from these
+        self._chances = f"dropout_{device.type}"  # another device cannot resume from these
 
     def step(self, number: int) -> float:
         """Take step `number`, which decides the batch; return the batch's mean log p(y | x)."""
@@ -174,7 +171,7 @@ class _Adam:
         marginal = partial(data.log_prob, places, copies.astype(np.float64))
         mean = LogMarginal.apply(scores, marginal) / len(drawn)  # type: ignore[no-untyped-call]
         if not torch.isfinite(mean):
-            raise CslError(f"step {number}: log p(y | x) is no number any more; lower learning_rate and encoder_rate")
+            raise CslError(f"step {number}: log p(y | x) is not a number; lower learning_rate and encoder_rate")
         for group in self._adam.param_groups:
             group["lr"] = group["rate"] * (1 - (number - 1) / config.steps)
         self._adam.zero_grad()
@@ -183,11 +180,11 @@ class _Adam:
         return float(mean.item())
 
     def state(self) -> dict[str, FloatArray]:
-        """Return what it takes to go on later."""
+        """Return what it takes to resume."""
         return {**state_of(self._trained, self._adam), self._chances: self._dropout.get_state().numpy()}
 
     def restore(self, state: dict[str, FloatArray]) -> None:
-        """Go on from a state."""
+        """Resume from a state."""
         restore(self._trained, self._adam, state)
         if self._chances in state:
             self._dropout.set_state(torch.from_numpy(state[self._chances]))
