@@ -1,10 +1,10 @@
-"""Training a sequence-to-sequence model: steps a second as it is written, captured as CUDA graphs, and in micro-batches.
+"""Training a sequence-to-sequence model: steps a second as a plain loop, as CUDA graphs, and in micro-batches.
 
     python benchmarks/seq2seq.py [--model FOLDER] [--batch-size N] TRAIN [SYNTHETIC]
 
 TRAIN and SYNTHETIC are files of examples, mixed half and half; without them SCAN is generated. Without a model a new T5
-with the sizes of T5-small is made. The first 96 steps warm up. Micro-batches are pairs of similar length within a batch, whose
-gradients are summed. Without a GPU nothing is captured.
+with the sizes of T5-small is made. The first 96 steps warm up. Micro-batches are pairs of similar length within a
+batch, whose gradients are summed. Without a GPU nothing is captured.
 """
 
 import argparse
@@ -66,13 +66,11 @@ def main() -> None:
     gpu, first = Accelerator().device.type == "cuda", None
     for captured, number in [(False, 1), *[(True, 1)] * gpu, (gpu, 2), (gpu, 4)]:
         size = config.batch_size // number
-        padded = (
-            sum(p.source.size + p.labels.size for step in range(64) for p in batches[step].micro_batches(number)) / 64
-        )
+        parts = [part for step in range(64) for part in batches[step].micro_batches(number)]
+        padded = sum(part.source.size + part.labels.size for part in parts) / 64
         steps, warm = (STEPS, WARM) if captured else (64, 4) if gpu else (3, 1)
-        rate = measure(
-            config.model_copy(update={"micro_batch_size": size}), batches, len(codec.tokenizer), captured, warm, steps
-        )
+        changed = config.model_copy(update={"micro_batch_size": size})
+        rate = measure(changed, batches, len(codec.tokenizer), captured, warm, steps)
         first = first or rate
         print(
             f"{'captured' if captured else 'plain loop'}, {size} pairs a micro-batch: {rate:.3g} steps a second of "

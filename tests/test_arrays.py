@@ -5,8 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from csl.arrays import load_arrays, save_arrays
-from csl.errors import InputError
+from csl.arrays import DamagedError, load_arrays, save_arrays
 
 ARRAYS = {"a": np.arange(6.0).reshape(2, 3), "b": np.array(3, np.int32)}
 
@@ -23,12 +22,9 @@ def same(path: Path) -> bool:
     return equal and arrays.keys() == ARRAYS.keys() and about == {"mark": "α", "left": [["x"], 2]}
 
 
-def test_what_is_written_comes_back(file: Path) -> None:
+def test_what_is_written_comes_back_and_has_the_same_bytes_each_time(file: Path) -> None:
     assert same(file)
     assert [path.name for path in file.parent.iterdir()] == ["x.npz"]
-
-
-def test_the_same_arrays_give_the_same_bytes(file: Path) -> None:
     save_arrays(file.with_name("y.npz"), ARRAYS, {"mark": "α", "left": [["x"], 2]})
     assert file.read_bytes() == file.with_name("y.npz").read_bytes()
 
@@ -37,7 +33,7 @@ def test_a_file_cut_short_anywhere_is_refused(file: Path) -> None:
     whole = file.read_bytes()
     for length in range(0, len(whole), 7):
         file.write_bytes(whole[:length])
-        with pytest.raises(InputError, match=r"x\.npz: damaged file; make it again$"):
+        with pytest.raises(DamagedError, match=r"x\.npz: .*; make it again$"):
             load_arrays(file, "make it again")
 
 
@@ -48,28 +44,21 @@ def test_a_changed_byte_is_refused_or_changes_nothing(file: Path) -> None:
         file.write_bytes(whole[:place] + bytes([whole[place] ^ (1 << place % 8)]) + whole[place + 1 :])
         try:
             assert same(file)
-        except InputError:
+        except DamagedError:
             refused += 1
     assert refused > len(whole) / 6
 
 
-@pytest.mark.parametrize("content", [b"", b"PK", b"not an archive", b"\x93NUMPY\x01\x00"])
-def test_another_kind_of_file_is_refused(content: bytes, file: Path) -> None:
-    file.write_bytes(content)
-    with pytest.raises(InputError, match="damaged file"):
-        load_arrays(file, "")
-
-
-def test_objects_are_never_unpickled(file: Path) -> None:
-    np.savez(file, about=np.array({"arrays": ["about"]}, object))
-    with pytest.raises(InputError, match="damaged file"):
-        load_arrays(file, "")
-
-
-def test_an_archive_of_someone_else_is_refused(file: Path) -> None:
-    np.savez(file, a=np.zeros(3))
-    with pytest.raises(InputError, match="damaged file"):
-        load_arrays(file, "")
-    np.savez(file, a=np.zeros(3), about=np.array("[1]"))
-    with pytest.raises(InputError, match="damaged file"):
-        load_arrays(file, "")
+def test_files_of_another_kind_are_refused_and_never_unpickled(file: Path) -> None:
+    for content in (b"", b"PK", b"not an archive", b"\x93NUMPY\x01\x00"):
+        file.write_bytes(content)
+        with pytest.raises(DamagedError):
+            load_arrays(file, "")
+    for members in (
+        {"a": np.zeros(3)},
+        {"a": np.zeros(3), "about": np.array("[1]")},
+        {"about": np.array({"arrays": ["about"]}, object)},
+    ):
+        np.savez(file, **members)
+        with pytest.raises(DamagedError):
+            load_arrays(file, "")

@@ -13,7 +13,7 @@ def loading(name: str | Path, failure: str, remedy: str) -> Iterator[None]:
     """Load a model or tokenizer in the block; what a missing, foreign or damaged one raises differs by library."""
     path = Path(name)
     if not path.exists() and (path.is_absolute() or str(name).startswith(".") or len(path.parts) > 2):
-        raise InputError(f"no such folder; {remedy}", name)  # the hub would be asked for it in vain
+        raise InputError(f"no such folder; {remedy}", name)  # the hub cannot have it
     try:
         with quiet():
             yield

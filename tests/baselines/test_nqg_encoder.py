@@ -34,7 +34,7 @@ def test_of_weights_that_are_missing_only_the_pooler_may(tmp_path: Path) -> None
     first, second = (Encoder.load(path.parent).state_dict() for _ in range(2))
     assert all(torch.equal(first[name], second[name]) for name in first)
     save_file({name: w for name, w in weights.items() if "query" not in name}, path, {"format": "pt"})
-    with pytest.raises(InputError, match=r"has no weights for \S+query\S+ and 1 others"):
+    with pytest.raises(InputError, match="query"):
         Encoder.load(path.parent)
 
 

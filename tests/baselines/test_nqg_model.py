@@ -154,13 +154,6 @@ def test_the_encoder_learns_only_if_it_may(folder: Path) -> None:
         assert all(torch.equal(after[name], before[name]) for name in before) is (rate == 0)
 
 
-def test_the_same_seed_gives_the_same_model(folder: Path) -> None:
-    grammar, examples = Grammar(parse_grammar(AMBIGUOUS)), [Example.of("a and b or c", "( A [ B C ] )")]
-    options = SMALL.model_copy(update={"encoder_rate": 0.001, "steps": 3, "dropout": 0.2})
-    first, second = (fit(grammar, examples, Encoder.load(folder), options).model.state_dict() for _ in range(2))
-    assert all(torch.equal(first[name], second[name]) for name in first)
-
-
 @pytest.mark.parametrize("rate", [0.0, 0.001])
 def test_a_fit_that_was_stopped_goes_on_to_the_same_weights(rate: float, tmp_path: Path, folder: Path) -> None:
     options = SMALL.model_copy(update={"encoder_rate": rate, "steps": CHECK + 20, "dropout": 0.2})
@@ -190,7 +183,7 @@ def test_a_fit_that_was_stopped_goes_on_to_the_same_weights(rate: float, tmp_pat
     assert make("other seed", seed=1) == other
     assert said == []
     (tmp_path / "damaged" / "nqg" / "checkpoint.npz").write_bytes(b"damage")
-    with pytest.raises(InputError, match="damaged file; fit again with --no-resume"):
+    with pytest.raises(InputError, match="--no-resume"):
         make("damaged")
     assert make("damaged", resume=False) == whole
 
@@ -214,7 +207,7 @@ def test_a_model_comes_back_as_it_was(tmp_path: Path, make: object) -> None:
         load_model(run)
     write_grammar(run / "grammar.txt", model.grammar)
     (run / "nqg" / "weights.safetensors").write_bytes(b"damage")
-    with pytest.raises(InputError, match="damaged"):
+    with pytest.raises(InputError, match=r"weights\.safetensors"):
         load_model(run)
 
 

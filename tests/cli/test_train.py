@@ -213,13 +213,13 @@ def test_bad_examples_and_folders_are_refused(pairs: Path, run: Path, tmp_path: 
 def test_a_model_that_is_not_there_is_refused_and_does_not_stand_in_the_way(
     pairs: Path, run: Path, tmp_path: Path
 ) -> None:
-    remedy = "name a folder with a Hugging Face seq2seq model, or one of the hub if it can be reached"
     absent = refused(pairs, "--out", run, *QUICK, "--model", tmp_path / "absent")
-    assert absent == f"{tmp_path / 'absent'}: no such folder; {remedy}"
+    assert absent.startswith(f"{tmp_path / 'absent'}: no such folder")
     (tmp_path / "empty").mkdir()
     other = refused(pairs, "--out", run, *QUICK, "--model", tmp_path / "empty")
-    assert other.startswith(f"{tmp_path / 'empty'}: no tokenizer found: ")
-    assert other.endswith(f"; {remedy}")
+    assert other.startswith(f"{tmp_path / 'empty'}: no tokenizer found")
+    assert "Hugging Face" in absent
+    assert "Hugging Face" in other
     assert not run.exists()
     assert train(pairs, "--out", run, *QUICK).exit_code == 0
 

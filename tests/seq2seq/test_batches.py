@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from csl.seq2seq.batches import IGNORED, LENGTHS, Batch, Batches, Encoded, rounded
 
-PAD, POOL = 0, 32  # batches looked at together
+PAD, POOL = 7, 32  # batches looked at together
 shares = st.one_of(st.sampled_from([0.0, 0.3, 0.5, 1.0]), st.floats(0, 1))
 
 
@@ -52,12 +52,6 @@ def test_pools_hold_the_proportion(originals: int, synthetics: int, share: float
         made += sum(i >= originals for i in pool)
         total += len(pool)
         assert abs(made - share * total) <= 0.5
-
-
-@pytest.mark.parametrize(("share", "expected"), [(0, 0), (0.25, 64), (0.5, 128), (0.3, 77), (1, 256)])
-def test_a_pool_of_a_given_share(share: float, expected: int) -> None:
-    [pool] = pools(new_batches(10, 1000, share, 8), 1)
-    assert sum(i >= 10 for i in pool) == expected
 
 
 @settings(deadline=None)
@@ -101,18 +95,11 @@ def test_a_batch_depends_on_seed_and_step_alone(steps: list[int], seed: int) -> 
     assert all(equal(other[step], wanted[step]) for step in steps)
 
 
-def test_another_seed_gives_other_batches_and_so_does_another_pool() -> None:
-    orders = [tuple(pool) for seed in (0, 1) for pool in pools(new_batches(100, 100, 0.5, 4, seed), 2)]
-    assert len(set(orders)) == 4
-    assert len({tuple(sorted(order)) for order in orders}) == 4  # not the same pairs in another order either
-
-
-def test_parts_of_equal_size_are_not_in_the_same_order() -> None:
+def test_seeds_parts_and_epochs_have_orders_of_their_own() -> None:
+    orders = [sorted(pool) for seed in (0, 1) for pool in pools(new_batches(100, 100, 0.5, 4, seed), 2)]
+    assert len({tuple(order) for order in orders}) == 4
     [pool] = pools(Batches(encoded(9999, longest=2), encoded(9999, longest=2), 0.5, 4, 0, PAD), 1)
     assert {i for i in pool if i < 9999} != {i - 9999 for i in pool if i >= 9999}
-
-
-def test_every_time_the_pairs_come_in_another_order() -> None:
     found = pools(new_batches(2 * POOL * 4, 0, 0, 4), 4)  # twice all of them
     assert sorted(found[0] + found[1]) == sorted(found[2] + found[3])
     assert sorted(found[0]) not in (sorted(found[2]), sorted(found[3]))
@@ -141,20 +128,11 @@ def test_padding_mask_and_labels() -> None:
             assert array.shape == (6, rounded(max(len(rows[i]) for i in members)))
 
 
-def test_padding_has_the_id_it_is_given() -> None:
-    batch = Batches(Encoded([[5, 6]], [[7]]), encoded(0), 0, 1, 0, 99)[0]
-    assert batch.source.tolist() == [[5, 6] + [99] * 6]
-
-
-def test_batches_are_not_of_one_length() -> None:
+def test_batches_have_mixed_lengths_and_few_shapes() -> None:
     batches = new_batches(4000, 0, 0, 64)
     means = [(batches[step].labels != IGNORED).sum(1).mean() for step in range(POOL)]
     assert max(means) < 1.5 * min(means)  # sorted ones would be 60 times as long
-
-
-def test_shapes_are_few() -> None:
-    batches = Batches(encoded(4000, longest=300), encoded(0), 0, 16, 0, PAD)
-    assert len({(batches[step].source.shape, batches[step].labels.shape) for step in range(3 * POOL)}) <= len(LENGTHS)
+    assert len({(batches[step].source.shape, batches[step].labels.shape) for step in range(POOL)}) <= 2
 
 
 @settings(deadline=None)

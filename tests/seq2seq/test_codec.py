@@ -57,14 +57,8 @@ def test_only_what_is_lost_is_swapped_for_what_the_data_has_not(codec: Codec) ->
 
 
 @settings(deadline=None)
-@given(st.lists(st.sampled_from(WORDS), min_size=1, max_size=30).map(" ".join))
-def test_texts_of_the_words_of_the_data_come_back(codec: Codec, text: str) -> None:
-    assert round_trip(codec, [text]) == [text]
-
-
-@settings(deadline=None)
-@given(lists_of_words.map(" ".join))
-def test_so_does_all_of_ascii(codec: Codec, text: str) -> None:
+@given(st.lists(st.sampled_from(WORDS) | st.text(ASCII, min_size=1, max_size=6), min_size=1).map(" ".join))
+def test_the_words_of_the_data_and_all_of_ascii_come_back(codec: Codec, text: str) -> None:
     assert round_trip(codec, [text]) == [text]
 
 
@@ -87,18 +81,12 @@ def test_a_tokenizer_that_lacks_nothing_swaps_nothing(tmp_path: Path) -> None:
     assert find_swaps(tokenizer, ["f(x)", "{a}"]) == {}
 
 
-@pytest.mark.parametrize("word", ["a{b}", "½", "x\N{COMBINING ACUTE ACCENT}"])
+@pytest.mark.parametrize("word", ["a{b}", "½", "x\N{COMBINING ACUTE ACCENT}", "{"])
 def test_a_word_that_cannot_be_written_is_named(tmp_path: Path, word: str) -> None:
     config = TrainConfig(model=str(make_pretrained(tmp_path, "")))
-    with pytest.raises(InputError, match=r"cannot write '.+'; replace it in the data") as caught:
-        new_codec(config, ["f ( x )", f"g ( {word} )"])
+    with pytest.raises(InputError, match="replace it in the data") as caught:
+        new_codec(config, ["f ( x )", f"g ( x {word}"])
     assert repr(word) in str(caught.value)
-
-
-def test_the_last_word_of_the_data_is_named_alone(tmp_path: Path) -> None:
-    config = TrainConfig(model=str(make_pretrained(tmp_path, "")))
-    with pytest.raises(InputError, match=r"cannot write '\{'"):
-        new_codec(config, ["a b c {"])
 
 
 def test_a_character_that_stands_for_another_is_not_known_itself(codec: Codec) -> None:
@@ -142,12 +130,6 @@ def test_characters_of_the_data_come_before_others(tmp_path: Path, word: str) ->
     assert round_trip(codec, [word]) == [word]
 
 
-def test_a_name_that_holds_no_model_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"no such folder; name a folder") as caught:
-        new_codec(TrainConfig(model=str(tmp_path / "nothing")), ["a"])
-    assert "\n" not in str(caught.value)
-
-
 # made from the data
 
 
@@ -159,6 +141,7 @@ def test_a_new_tokenizer_writes_its_data() -> None:
     ids = [i for row in codec.encode_targets(texts) + codec.encode_sources(texts) for i in row]
     assert codec.tokenizer.unk_token_id not in ids
     assert 0 <= min(ids) <= max(ids) < len(codec.tokenizer)
+    assert [len(row) for row in codec.encode_targets(["answer", "answer ("])] == [2, 3]  # a token a word, and the end
 
 
 @settings(deadline=None)
@@ -168,11 +151,6 @@ def test_words_come_back_in_any_order(words: list[str], chance: Random) -> None:
     other = chance.sample(words, len(words))
     if not any(special in word for word in words for special in ("<pad>", "</s>", "<unk>")):
         assert round_trip(codec, [" ".join(other)]) == [" ".join(other)]
-
-
-def test_each_word_is_one_token() -> None:
-    codec = Codec(words_tokenizer(["walk", "twice", "WALK"]))
-    assert [len(row) for row in codec.encode_targets(["walk", "walk twice WALK"])] == [2, 4]  # and the end
 
 
 def test_the_same_texts_give_the_same_tokenizer_in_any_order() -> None:
@@ -192,16 +170,12 @@ def test_a_word_that_means_something_else_is_refused(word: str) -> None:
 # prefix and limits
 
 
-def test_inputs_have_the_prefix_and_outputs_have_not(pretrained: Path) -> None:
-    codec = new_codec(TrainConfig(model=str(pretrained), prefix="parse this: "), ["walk twice"])
-    [source], [target] = codec.encode_sources(["walk twice"]), codec.encode_targets(["walk twice"])
-    assert codec.decode([source]) == ["parse this: walk twice"]
-    assert codec.decode([target]) == ["walk twice"]
-
-
-def test_a_new_model_needs_no_prefix() -> None:
-    codec = new_codec(TrainConfig(prefix="parse this: "), ["walk twice"])
-    assert codec.encode_sources(["walk twice"]) == codec.encode_targets(["walk twice"])
+@pytest.mark.parametrize("prefix", ["parse this: ", ""])
+def test_only_inputs_of_a_pretrained_model_have_the_prefix(pretrained: Path, prefix: str) -> None:
+    config = TrainConfig(model=str(pretrained) if prefix else "scratch", prefix="parse this: ")
+    codec = new_codec(config, ["walk twice"])
+    assert codec.decode(codec.encode_sources(["walk twice"])) == [f"{prefix}walk twice"]
+    assert codec.decode(codec.encode_targets(["walk twice"])) == ["walk twice"]
 
 
 def test_what_is_too_long_is_cut_before_the_end_sign() -> None:

@@ -114,17 +114,9 @@ def test_an_output_matrix_of_its_own_stays_so(tmp_path: Path) -> None:
     assert torch.equal(logits(plain, 30), logits(made, 30))
 
 
-def test_both_matrices_are_trained(tmp_path: Path) -> None:
-    save_t5(tmp_path, 30)
-    network = load_network(tmp_path)
-    before = {name: weight.detach().clone() for name, weight in network.named_parameters()}
-    network.train()(**batch(30)).loss.backward()
-    torch.optim.SGD(network.parameters(), 0.1).step()
-    for name in ("shared.weight", "lm_head.weight"):
-        assert not torch.equal(before[name], dict(network.named_parameters())[name])
-
-
-def test_a_checkpoint_has_the_dropout_of_the_config(tmp_path: Path) -> None:
+def test_a_network_has_the_dropout_of_the_config_or_of_its_checkpoint_or_none(tmp_path: Path) -> None:
+    fresh = new_network(TrainConfig(d_model=16, d_ff=16, layers=1), 30)
+    assert {module.p for module in fresh.modules() if isinstance(module, torch.nn.Dropout)} == {0.0}
     save_t5(tmp_path, 30)
     network = new_network(TrainConfig(model=str(tmp_path), dropout=0.4), 0)
     assert {m.p for m in network.modules() if isinstance(m, torch.nn.Dropout)} == {0.4}
@@ -165,7 +157,7 @@ def test_a_decoder_does_not_see_what_is_to_come(tmp_path: Path) -> None:
 
 def test_more_tokens_than_embeddings_are_refused(tmp_path: Path) -> None:
     save_t5(tmp_path, 30)
-    with pytest.raises(InputError, match="its tokenizer has 31 tokens, but its network knows 30"):
+    with pytest.raises(InputError, match=r"31 .* 30"):
         new_network(TrainConfig(model=str(tmp_path)), 31)
 
 
@@ -173,13 +165,8 @@ def test_a_network_that_does_not_know_how_to_start_is_refused(tmp_path: Path) ->
     network = save_t5(tmp_path, 30)
     network.config.decoder_start_token_id = network.generation_config.decoder_start_token_id = None
     network.save_pretrained(tmp_path)
-    with pytest.raises(InputError, match=r"set decoder_start_token_id in its config\.json"):
+    with pytest.raises(InputError, match="decoder_start_token_id"):
         load_network(tmp_path)
-
-
-def test_a_new_network_has_no_dropout_unless_it_is_asked_for() -> None:
-    network = new_network(TrainConfig(d_model=16, d_ff=16, layers=1), 30)
-    assert {module.p for module in network.modules() if isinstance(module, torch.nn.Dropout)} == {0.0}
 
 
 def test_weights_are_loaded_in_full_precision(tmp_path: Path) -> None:
@@ -195,8 +182,7 @@ def test_what_cannot_be_loaded_is_refused_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "bare" / "model.safetensors").unlink()
     (tmp_path / "empty").mkdir()
     for name in ("short", "bare", "empty", "absent"):
-        message = r"(no seq2seq model could be loaded: .*|no such folder); name a folder"
-        with pytest.raises(InputError, match=message) as caught:
+        with pytest.raises(InputError, match="Hugging Face") as caught:
             load_network(tmp_path / name)
         assert str(caught.value).startswith(str(tmp_path / name))
         assert "\n" not in str(caught.value)
@@ -205,7 +191,7 @@ def test_what_cannot_be_loaded_is_refused_in_one_line(tmp_path: Path) -> None:
 def test_a_checkpoint_without_a_decoder_is_refused(tmp_path: Path) -> None:
     sizes = T5Config(vocab_size=30, d_model=8, d_ff=8, num_layers=1, num_heads=1, d_kv=8)
     T5EncoderModel(sizes).save_pretrained(tmp_path)
-    with pytest.raises(InputError, match=r"has no weights for decoder\..* and \d+ others"):
+    with pytest.raises(InputError, match=r"decoder\."):
         load_network(tmp_path)
 
 

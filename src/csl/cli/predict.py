@@ -26,7 +26,7 @@ def predict(
     ] = None,
     k: Annotated[int, typer.Option("-k", min=1, help="Give so many outputs, the best first; needs as many beams.")] = 1,
     scores: Annotated[bool, typer.Option("--scores", help="Give log p(output | input) after each output.")] = False,
-    batch_size: Annotated[int, typer.Option(min=1, help="Inputs at a time.")] = 128,
+    batch_size: Annotated[int | None, typer.Option(min=1, help="Inputs at a time; default: by their length.")] = None,
     output_cfg: Annotated[
         Path | None, typer.Option(help="A CFG of valid outputs: of the beams, those that it accepts come first.")
     ] = None,

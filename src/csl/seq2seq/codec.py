@@ -21,7 +21,7 @@ from csl.seq2seq.config import SCRATCH, TrainConfig
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
-MODEL_REMEDY = "give a folder with a Hugging Face seq2seq model, or one of the hub if it can be reached"
+MODEL_REMEDY = "give a folder with a Hugging Face seq2seq model, or the name of one on the hub"
 CODEC = "codec.json"  # beside the files of a checkpoint
 SPECIAL = ["<pad>", "</s>", "<unk>"]  # ids 0, 1 and 2, as in T5
 

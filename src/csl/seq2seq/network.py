@@ -80,7 +80,7 @@ def load_network(name: str | Path, dropout: float | None = None) -> "PreTrainedM
         for part, key in known:
             setattr(part, key, dropout)
         if not known:
-            raise InputError("the model has no dropout that could be set; leave the option out", name)
+            raise InputError("the model has no dropout to set; remove the option dropout", name)
     with loading(name, "no seq2seq model could be loaded", MODEL_REMEDY):
         for attention in ({}, {"attn_implementation": "eager"}):  # some lose the decoder's mask with faster attention
             network, found = AutoModelForSeq2SeqLM.from_pretrained(
@@ -90,7 +90,7 @@ def load_network(name: str | Path, dropout: float | None = None) -> "PreTrainedM
                 break
     refuse_gaps(name, found["missing_keys"], MODEL_REMEDY)
     if not causal:
-        raise InputError("the decoder of the model sees what is still to be written; take another model", name)
+        raise InputError("the decoder of the model sees future tokens; choose another model", name)
     kept = {key: getattr(network.generation_config, key) for key in TOKENS}
     if kept["decoder_start_token_id"] is None:
         kept["decoder_start_token_id"] = kept["bos_token_id"]
@@ -98,7 +98,7 @@ def load_network(name: str | Path, dropout: float | None = None) -> "PreTrainedM
         raise InputError(
             "the model does not say how outputs start: set decoder_start_token_id in its config.json", name
         )
-    network.generation_config = GenerationConfig(**kept)  # no habits of another task, such as never to repeat a trigram
+    network.generation_config = GenerationConfig(**kept)  # nothing of another task, such as never to repeat a trigram
     return network
 
 
@@ -115,7 +115,7 @@ def positions(network: "PreTrainedModel") -> int:
 
 @torch.no_grad()
 def _causal(network: "PreTrainedModel") -> bool:
-    """Tell whether the first token of an output is chosen without a look at the second."""
+    """Tell whether the first token of an output does not depend on the second."""
     network.eval()
     source = torch.tensor([[1, 2, 3]])
     first, second = (

@@ -102,16 +102,21 @@ class Updater:
         set_rate(self.optimizer, self._config, step)
         torch.manual_seed(self._config.seed * 1_000_003 + step * workers + own)  # dropout depends on nothing else
         self.optimizer.zero_grad(set_to_none=False)
-        share = len(batch.source) / workers
-        number = min(math.ceil(share / self._micro_batch), max(1, int(share)))  # of passes, the same in each process
-        for part in batch.part(own, workers).micro_batches(number):
-            # the mean over the batch's tokens is the weighted sum of the parts' means, averaged over the processes
-            weight = np.float32((part.labels >= 0).sum() * workers / batch.tokens)
-            self._run(self._backward, part.source, part.mask, part.labels, np.array(weight))
+        for arrays in self._passes(batch, own, workers):
+            self._run(self._backward, *arrays)
         if self._config.optimizer == "adamw":
             self._run(self._step)
         else:  # Adafactor counts its steps in Python, and cannot be captured
             self._step()
+
+    def _passes(self, batch: Batch, own: int, workers: int) -> Iterator[tuple[np.ndarray[Any, Any], ...]]:
+        """Give the arguments of `_backward` for each micro-batch of this process."""
+        share = len(batch.source) / workers
+        number = min(math.ceil(share / self._micro_batch), max(1, int(share)))  # the same in each process
+        for part in batch.part(own, workers).micro_batches(number):
+            # the mean over the batch's tokens is the weighted sum of the parts' means, averaged over the processes
+            weight = np.float32((part.labels >= 0).sum() * workers / batch.tokens)
+            yield part.source, part.mask, part.labels, np.array(weight)
 
     def take_loss(self, steps: int) -> float:
         """Give the mean loss of the last steps, over all processes; waits for the device."""

@@ -16,7 +16,7 @@ from csl.hub import loading, refuse_gaps
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-REMEDY = "give a folder with a Hugging Face encoder or encoder-decoder, or one of the hub if it can be reached"
+REMEDY = "give a folder with a Hugging Face encoder or encoder-decoder, or the name of one on the hub"
 
 
 class Encoder(torch.nn.Module):
@@ -29,7 +29,7 @@ class Encoder(torch.nn.Module):
 
     @classmethod
     def load(cls, name: str | Path, *, new_weights: bool = False) -> "Encoder":
-        """Load an encoder by name or folder; with `new_weights`, only its sizes and its tokenizer."""
+        """Load an encoder by name or folder; with `new_weights`, only its sizes and tokenizer."""
         from transformers import AutoConfig, AutoModel, AutoTokenizer  # noqa: PLC0415 — it takes seconds to import
 
         with loading(name, "no encoder could be loaded", REMEDY), torch.random.fork_rng():

@@ -23,17 +23,16 @@ from csl.examples import Example
 from csl.grammar import Grammar
 from csl.grammar.output_cfg import OutputCfg
 from csl.kernels.budget import COVERED
-from csl.kernels.intersection import by_output
 from csl.kernels.source_chart import Forests
 from csl.model.adam import restore, state_of
 from csl.model.fit import FitCheckpoint
-from csl.parsing.deriver import CHUNK, product
+from csl.parsing.deriver import CHUNK
 
 CHECK = 100  # steps between reports and checkpoints
 
 
 class NqgProgress(NamedTuple):
-    """The result of the steps since the last report: their mean log p(y | x)."""
+    """The mean log p(y | x) of the steps since the last report."""
 
     step: int
     steps: int
@@ -72,10 +71,8 @@ class PairData:
 
 
 def _forests(model: NqgModel, examples: Sequence[Example]) -> tuple[LabelledForests, Forests]:
-    inputs = model.deriver.forests([example.source for example in examples])
-    charts = LabelledForests(inputs, len(model.grammar))
-    targets = model.deriver.encode(example.target for example in examples)
-    return charts, charts.cut(product(inputs, by_output(model.deriver.arrays, *targets)))
+    charts = model.charts([example.source for example in examples])
+    return charts, model.pair_forests(charts, examples)
 
 
 Marginal = Callable[[FloatArray], tuple[float, FloatArray]]
@@ -146,7 +143,7 @@ def _optimise(
 
 
 class _Adam:
-    """A model that torch's Adam makes better from batch to batch, at rates that fall to 0."""
+    """Torch's Adam on a model, at rates that fall to 0."""
 
     def __init__(self, model: NqgModel, data: PairData) -> None:
         self._model, self._data, config = model, data, model.config
@@ -175,7 +172,7 @@ class _Adam:
         marginal = partial(data.log_prob, places, copies.astype(np.float64))
         mean = LogMarginal.apply(scores, marginal) / len(drawn)  # type: ignore[no-untyped-call]
         if not torch.isfinite(mean):
-            raise CslError(f"step {number}: log p(y | x) is no number any more; lower learning_rate and encoder_rate")
+            raise CslError(f"step {number}: log p(y | x) is not a number; lower learning_rate and encoder_rate")
         for group in self._adam.param_groups:
             group["lr"] = group["rate"] * (1 - (number - 1) / config.steps)
         self._adam.zero_grad()

@@ -21,6 +21,7 @@ from csl.examples import Example
 from csl.grammar import Grammar
 from csl.grammar.output_cfg import OutputCfg
 from csl.kernels.intersection import by_output, by_type
+from csl.kernels.source_chart import Forests
 from csl.model.model import Parse, typings_of
 from csl.parsing.derivation import MAX_OUTPUT, Derivation
 from csl.parsing.deriver import CHUNK, Deriver, product
@@ -66,6 +67,15 @@ class NqgModel(torch.nn.Module):
         self.scores = SpanScores(encoder.width, len(grammar), config)
         self.deriver = Deriver(grammar, config.max_units)
         self._typings = typings_of(grammar, output_cfg) if output_cfg else None
+
+    def charts(self, sources: Sequence[Sequence[str]]) -> LabelledForests:
+        """Build the forests of inputs."""
+        return LabelledForests(self.deriver.forests(sources), len(self.grammar))
+
+    def pair_forests(self, charts: LabelledForests, examples: Sequence[Example]) -> Forests:
+        """Cut the forests of inputs down to the derivations that give the outputs of examples."""
+        targets = self.deriver.encode(example.target for example in examples)
+        return charts.cut(product(charts.unlabelled, by_output(self.deriver.arrays, *targets)))
 
     def label_scores(self, charts: LabelledForests, places: Places, vectors: Sequence[torch.Tensor]) -> torch.Tensor:
         """Score all labels of the inputs at `places`, whose words have these vectors, input by input."""
@@ -118,8 +128,7 @@ class NqgModel(torch.nn.Module):
         for places in _chunks([example.source for example in examples]):
             part = [examples[i] for i in places]
             charts, scores = self._scored([example.source for example in part])
-            targets = self.deriver.encode(example.target for example in part)
-            pairs = charts.cut(product(charts.unlabelled, by_output(self.deriver.arrays, *targets)))
+            pairs = self.pair_forests(charts, part)
             with np.errstate(invalid="ignore"):  # −inf − −inf: an input without derivations
                 given = charts.log_sums(pairs, scores) - charts.log_sums(charts.forests, scores)
             found[places] = np.where(np.isnan(given), -np.inf, given)
@@ -128,7 +137,7 @@ class NqgModel(torch.nn.Module):
     @torch.inference_mode()
     def _scored(self, sources: Sequence[Sequence[str]]) -> tuple[LabelledForests, FloatArray]:
         """Build the forests of inputs and score their labels."""
-        charts = LabelledForests(self.deriver.forests(sources), len(self.grammar))
+        charts = self.charts(sources)
         covered = np.flatnonzero(np.diff(charts.labels_from))
         if not len(covered):
             return charts, np.empty(0)
