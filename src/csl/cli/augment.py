@@ -17,23 +17,23 @@ SHOWN = 10  # new pairs shown at the end
 def augment(
     train: TrainFile,
     out: OutFolder,
+    *,
     number: Annotated[int, typer.Option("-n", min=1, help="How many synthetic pairs.")] = 100_000,
     seed_rules: SeedRules = None,
     output_cfg: OutputCfgFile = None,
     weights: Annotated[bool, typer.Option("--weights", help="Write each pair once, with a weight.")] = False,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of fitting and sampling.")] = 0,
-    resume: Resume = True,
-    seeds: OldSeeds = None,
-    *,
     drawing: Drawing,
     configured: Configured,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of fitting and sampling.")] = 0,
+    resume: Resume = True,
     workers: Workers,
     fields: Fields,
+    seeds: OldSeeds = None,
 ) -> None:
     """Augment TRAIN: induce a grammar, fit a model, sample new pairs, and merge them with the old in equal parts.
 
-    Writes augmented.tsv, and all that was made on the way, to the run folder; each stage reports what it found, and
-    warns when the grammar looks too weak to help. --set and --config are options of sampling.
+    Writes augmented.tsv, and the results of all stages, to the run folder. Warns when the grammar looks too weak to
+    help. --set and --config change options of sampling.
     """
     from csl.runs.folder import RunFolder
     from csl.runs.stages import AUGMENT

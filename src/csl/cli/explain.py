@@ -171,10 +171,10 @@ def _print_parts(console: "Console", deriver: "Deriver", source: tuple[str, ...]
 
 
 def _deriver(run: Path) -> "Deriver":
-    from csl.grammar import read_grammar
+    from csl.cli.grammar import open_grammar
     from csl.parsing.deriver import Deriver
 
-    return Deriver(read_grammar(run))
+    return Deriver(open_grammar(run))
 
 
 def _working() -> "Status":

@@ -15,18 +15,20 @@ RunArgument = Annotated[Path, typer.Argument(help="The run folder with the gramm
 @shares_options
 def fit(
     run: RunArgument,
+    *,
     unlabelled: Annotated[
         Path | None, typer.Option(help="Inputs, one a line, that the model labels itself before a second fit.")
     ] = None,
     ratio: Annotated[
         float | None, typer.Option(min=0, max=1000, help="Labelled inputs to examples in the second fit.")
     ] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="Seed of the initial parameters and the batches.")] = None,
-    resume: Resume = True,
-    unlabeled: OldUnlabeled = None,
-    *,
     configured: Configured,
+    seed: Annotated[
+        int | None, typer.Option(min=0, help="Seed of initial parameters and batches. Default: that of the run.")
+    ] = None,
+    resume: Resume = True,
     workers: Workers,
+    unlabeled: OldUnlabeled = None,
 ) -> None:
     """Fit the probabilities of the grammar's rules to the examples that it was induced from.
 

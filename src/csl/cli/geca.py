@@ -13,9 +13,9 @@ from csl.cli.options import Fields, TrainFile, shares_options
 @shares_options
 def geca(
     train: TrainFile,
-    out: Annotated[Path, typer.Option(help="The .tsv or .jsonl file to write, or either with .gz; -: the screen.")],
+    out: Annotated[Path, typer.Option(help="The .tsv or .jsonl file to write, or either with .gz; -: standard output.")],
     number: Annotated[int, typer.Option("-n", min=1, help="How many pairs, at most.")] = 100_000,
-    window: Annotated[int, typer.Option(help="Tokens of a span of a fragment, at most.")] = 4,
+    window: Annotated[int, typer.Option(help="Tokens of a span that is swapped, at most.")] = 4,
     unique: Annotated[bool, typer.Option("--unique", help="Each pair once.")] = False,
     seed: Annotated[int, typer.Option(help="Seed of the order of swaps.")] = 0,
     merge: Annotated[Path | None, typer.Option(help="Another file, for old and new pairs in equal parts.")] = None,
@@ -31,7 +31,7 @@ def geca(
     from csl.baselines.geca import Geca, GecaConfig
     from csl.errors import InputError
     from csl.examples import read_examples
-    from csl.files import refuse_input_as_output
+    from csl.files import is_stream, refuse_input_as_output
     from csl.options import changed
     from csl.runs.mixture import Mixture
     from csl.runs.stages.merge import merge as write_merged
@@ -58,7 +58,8 @@ def geca(
     )
     if found.exhausted:
         console.print(f"fewer than {number:,}: there are no more, or almost none")
-    console.print(f"wrote {out}")
+    if not is_stream(out):
+        console.print(f"wrote {out}")
     if merge:
         old, new = figures["copies"]
         console.print(f"wrote {merge}: {len(examples):,} original pairs × {old:,} and {written:,} new × {new:,}")

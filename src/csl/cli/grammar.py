@@ -1,14 +1,19 @@
-"""`csl grammar …`: look at grammars and check them."""
+"""`csl grammar …`: look at grammars, check them, and accept those that were edited."""
 
 from collections.abc import Sized
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from csl.cli.console import new_console
+from csl.cli.console import Messages, new_console
+from csl.cli.induce import OutputCfgFile, new_recipe
+from csl.cli.options import Configured, Fields, Workers, shares_options
 
-app = typer.Typer(help="Look at a grammar, check it, and see what it covers.", no_args_is_help=True)
+if TYPE_CHECKING:
+    from csl.grammar import Grammar
+
+app = typer.Typer(help="Look at a grammar, check it, edit it, and see what it covers.", no_args_is_help=True)
 
 File = Annotated[Path, typer.Argument(help="A grammar file, or a run folder that has a grammar.txt.")]
 
@@ -18,9 +23,7 @@ def show(file: File) -> None:
     """Show the rules, sorted by arity and size (the number of symbols on both sides)."""
     from rich.text import Text
 
-    from csl.grammar import read_grammar
-
-    rules = [(rule.arity, len(rule.source) + len(rule.target), str(rule)) for rule in read_grammar(file)]
+    rules = [(rule.arity, len(rule.source) + len(rule.target), str(rule)) for rule in open_grammar(file)]
     arities = [arity for arity, _, _ in rules]
     by_arity = ", ".join(f"{arities.count(k):,} of arity {k}" for k in sorted(set(arities)))
     console = new_console()
@@ -44,15 +47,15 @@ def check(
 
     Exits with 1 if there are any.
     """
-    from csl.grammar import OutputCfg, read_grammar
+    from csl.grammar import OutputCfg
     from csl.grammar.check import faults
     from csl.grammar.notation import grammar_file
 
-    path = grammar_file(file)
-    if output_cfg is None and (file / "output.cfg").is_file():
-        output_cfg = file / "output.cfg"
+    path, own = grammar_file(file), file / "data" / "output.cfg"
+    if output_cfg is None and own.is_file():
+        output_cfg = own
     cfg = OutputCfg.read(output_cfg) if output_cfg else None
-    rules = list(read_grammar(path))
+    rules = open_grammar(file)
     found = list(faults(path, cfg))
     for fault in found:
         new_console().print(f"{path}:{fault.line}: {fault.message}: {fault.rule}")
@@ -60,6 +63,53 @@ def check(
         raise typer.Exit(1)
     valid = f"; {output_cfg} derives every target" if cfg else ""
     new_console().print(f"{path}: {_count(rules)}, each once{valid}")
+
+
+@app.command()
+@shares_options
+def accept(
+    run: Annotated[Path, typer.Argument(help="The run folder, or a folder with a grammar.txt that you wrote.")],
+    train: Annotated[
+        Path | None, typer.Option(help="The examples of a grammar that you wrote: .tsv or .jsonl, or either with .gz.")
+    ] = None,
+    output_cfg: OutputCfgFile = None,
+    *,
+    workers: Workers,
+    fields: Fields,
+) -> None:
+    """Accept a grammar.txt that was edited or written by hand, so that other commands use it.
+
+    Until then they refuse it, as it may be damaged. Says how many rules it has, and what share of the training examples
+    it derives. Fit again afterwards.
+    """
+    from csl.errors import InputError
+    from csl.runs.accept import accept as accept_grammar
+    from csl.runs.folder import RunFolder
+    from csl.runs.stage import Run, Work
+
+    folder = RunFolder.open(run)
+    if folder.is_run and (train or output_cfg):
+        raise InputError("is a run and has its data; leave out --train and --output-cfg", run)
+    if not folder.is_run and not train:
+        raise InputError("is not a run yet; give the examples of the grammar with --train", run)
+    recipe = new_recipe(Configured(), train, None, output_cfg, fields) if train else folder.recipe()
+    with Messages("starting …", "nothing was accepted"), workers.open() as engine:
+        figures = accept_grammar(Run(Work(folder, recipe, engine=engine)))
+    share = figures["derivable"] / figures["examples"]
+    console = new_console()
+    console.print(f"accepted {run / 'grammar.txt'}: {figures['rules']:,} rules, derive {share:.1%} of the examples")
+    if share < 1:
+        console.print(f"`csl grammar coverage {run} {run / 'data' / 'train.tsv'} --missing FILE` lists the others")
+    if (run / "model.npz").exists():
+        console.print(f"model.npz is of another grammar: give `csl fit {run}` again")
+
+
+def open_grammar(path: Path) -> "Grammar":
+    """Read a grammar file, or that of a run folder, which must be as the run has it."""
+    from csl.grammar import read_grammar
+    from csl.runs.folder import RunFolder
+
+    return RunFolder(path).grammar() if path.is_dir() else read_grammar(path)
 
 
 def _count(rules: Sized) -> str:

@@ -23,14 +23,14 @@ OutputCfgFile = Annotated[Path | None, typer.Option(help="A CFG of valid outputs
 def induce(
     train: TrainFile,
     out: OutFolder,
+    *,
     seed_rules: SeedRules = None,
     output_cfg: OutputCfgFile = None,
-    resume: Resume = True,
-    seeds: OldSeeds = None,
-    *,
     configured: Configured,
+    resume: Resume = True,
     workers: Workers,
     fields: Fields,
+    seeds: OldSeeds = None,
 ) -> None:
     """Induce a grammar that derives every example of TRAIN.
 
@@ -46,7 +46,8 @@ def induce(
     console = new_console()
     if figures["rules"] == figures["arities"]:
         console.print("No rule that other examples could share saves anything: the grammar derives nothing new.")
-    console.print(f"The rules that save most:\n{'saves':>12}  {'examples':>8}  rule")
+    if figures["savings"]:
+        console.print(f"The rules that save most:\n{'saves':>12}  {'examples':>8}  rule")
     for rule, saves, uses in figures["savings"]:
         console.print(f"{saves:12,.0f}  {uses:8,}  {rule}")
     console.print(f"wrote {out / 'grammar.txt'}")

@@ -24,7 +24,7 @@ Run = Annotated[Path, typer.Argument(help="The run folder with the grammar, of c
 Config = Annotated[Path | None, typer.Option(help="A TOML file with options, applied over the preset.")]
 Settings = Annotated[list[str] | None, typer.Option("--set", help="An option as key=value; may be repeated.")]
 
-app = typer.Typer(help="NQG, the predecessor of CSL: induce a grammar, fit its parser, and use it.")
+app = typer.Typer(help="NQG, the predecessor of CSL: induce a grammar, fit its parser, and use it.", no_args_is_help=True)
 
 
 @app.command()
@@ -89,7 +89,7 @@ def parse(
     text: Annotated[str, typer.Argument(metavar="INPUT", help="An input, or a file of inputs, one a line.")],
     file: Annotated[bool, typer.Option("--file", help="INPUT is a file.")] = False,
     literal: Annotated[bool, typer.Option("--text", help="INPUT is an input, even if a file has that name.")] = False,
-    scores: Annotated[bool, typer.Option(help="Give log p(derivation | input) too.")] = False,
+    scores: Annotated[bool, typer.Option("--scores", help="Give log p(derivation | input) too.")] = False,
     device: Device = "auto",
     threads: TorchThreads = None,
 ) -> None:

@@ -59,16 +59,19 @@ def shares_options(command: Callable[..., None]) -> Callable[..., None]:
     return called
 
 
-def _renamed(new: str) -> Callable[[list[str] | None], None]:
+def _renamed(old: str, new: str) -> Callable[[list[str] | None], None]:
     def refuse(value: list[str] | None) -> None:
         if value:
-            raise InputError(f"this option is now {new}")
+            raise InputError(f"{old} is now {new}")
 
     return refuse
 
 
-OldSeeds = Annotated[list[str] | None, typer.Option("--seeds", hidden=True, callback=_renamed("--seed-rules"))]
-OldUnlabeled = Annotated[list[str] | None, typer.Option("--unlabeled", hidden=True, callback=_renamed("--unlabelled"))]
+OldSeeds = Annotated[list[str] | None, typer.Option("--seeds", hidden=True, callback=_renamed("--seeds", "--seed-rules"))]
+OldUnlabeled = Annotated[
+    list[str] | None,
+    typer.Option("--unlabeled", hidden=True, callback=_renamed("--unlabeled", "--unlabelled")),
+]
 
 
 @dataclass(frozen=True)

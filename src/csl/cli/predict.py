@@ -20,7 +20,7 @@ def predict(
     inputs: Annotated[
         Path, typer.Argument(help="Inputs, one a line; the first column of .tsv, a field of .jsonl. Plain or .gz.")
     ],
-    out: Annotated[Path | None, typer.Option(help="Write input<TAB>output here; default: the screen.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Write input<TAB>output here; default: standard output.")] = None,
     beams: Annotated[
         int | None, typer.Option(min=1, help="Beams of the search; default: 1, greedy, and 8 with --output-cfg.")
     ] = None,

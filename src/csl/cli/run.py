@@ -43,8 +43,8 @@ def run(
         str | None, typer.Argument(help="A built-in recipe, as geoquery/length, or a .toml file; none: list them.")
     ] = None,
     settings: Settings = None,
-    seeds: Annotated[int, typer.Option(min=1, help="Do so many runs, with seeds 0, 1, …")] = 1,
     seed: Annotated[int | None, typer.Option(min=0, help="Seed of one run: of fitting, sampling and training.")] = None,
+    seeds: Annotated[int, typer.Option(min=1, help="Do so many runs, with seeds 0, 1, …")] = 1,
     *,
     how: How,
     workers: Workers,

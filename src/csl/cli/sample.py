@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 class Drawing:
     """How pairs are drawn; --set has all options."""
 
-    strategy: Annotated[str | None, typer.Option(help="How to draw: see docs/sampling.md.")] = None
+    strategy: Annotated[str | None, typer.Option(help="model, tempered, uniform or coverage.")] = None
     temperature: Annotated[
-        float | None, typer.Option(help="Divides θ of rules; inf: all rules equally likely. Means tempered.")
+        float | None, typer.Option(help="Divides θ of rules; inf: all rules equally likely. Implies strategy tempered.")
     ] = None
     unique: Annotated[bool, typer.Option("--unique", help="Each pair once.")] = False
     new: Annotated[bool, typer.Option("--new", help="Drop pairs that are in the training set.")] = False
@@ -37,33 +37,49 @@ class Drawing:
             "number": number, "strategy": strategy, "temperature": self.temperature, "unique": self.unique or None,
             "new": self.new or None, **given,
         }  # fmt: skip
-        return configured.apply(recipe, "sampling", own)
+        return configured.apply(_without_auto(configured, recipe, strategy), "sampling", own)
+
+
+def _without_auto(configured: Configured, recipe: "Recipe", strategy: str | None) -> "Recipe":
+    """Give options that auto chose for its own strategy back their defaults, if another strategy is wanted."""
+    from csl.options import parse_setting
+    from csl.sampling.config import SampleConfig, preset
+
+    auto, drawing = preset("auto"), recipe.sampling
+    wanted = dict(map(parse_setting, configured.settings or [])).get("strategy", strategy)
+    if wanted in (None, auto.strategy) or drawing.strategy != auto.strategy or configured.preset not in (None, "auto"):
+        return recipe
+    chosen = [key for key in auto.model_fields_set if getattr(drawing, key) == getattr(auto, key)]
+    return recipe.changed({f"sampling.{key}": getattr(SampleConfig(), key) for key in chosen})
 
 
 @shares_options
 def sample(
     run: Annotated[Path, typer.Argument(help="The run folder with the grammar, and the model if one is needed.")],
+    *,
     number: Annotated[int | None, typer.Option("-n", min=1, help="How many pairs.")] = None,
     out: Annotated[
-        Path | None, typer.Option(help="A .tsv or .jsonl file, or either with .gz; -: the screen. Default: in RUN.")
+        Path | None,
+        typer.Option(help="A .tsv or .jsonl file, or either with .gz; -: standard output. Default: in RUN."),
     ] = None,
+    shards: Annotated[int, typer.Option(min=1, help="Split --out into so many files.")] = 1,
     preview: Annotated[int, typer.Option(min=0, help="Only show so many, with their derivations.")] = 0,
-    depth_bias: Annotated[float | None, typer.Option(help="δ for rules with many nonterminals.")] = None,
-    max_depth: Annotated[int | None, typer.Option(help="Levels of a derivation, at most; 0: as training.")] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="Seed of the draws.")] = None,
-    provenance: Annotated[bool, typer.Option("--provenance", help="Add derivation and parent examples.")] = False,
-    shards: Annotated[int, typer.Option(min=1, help="Files to write, with --out.")] = 1,
-    resume: Resume = True,
-    *,
+    provenance: Annotated[bool, typer.Option("--provenance", help="Add columns: derivation, parent examples.")] = False,
     drawing: Drawing,
+    depth_bias: Annotated[float | None, typer.Option(help="δ for rules with many nonterminals.")] = None,
+    max_depth: Annotated[
+        int | None, typer.Option(help="Levels of a derivation, at most; 0: as deep as training examples.")
+    ] = None,
     configured: Configured,
+    seed: Annotated[int | None, typer.Option(min=0, help="Seed of sampling. Default: that of the run.")] = None,
+    resume: Resume = True,
     workers: Workers,
 ) -> None:
     """Sample new pairs, with the options of the run unless others are given.
 
     With an output CFG in the run folder every output is valid. The same seed gives the same bytes.
     """
-    from csl.files import refuse_input_as_output
+    from csl.files import is_stream, refuse_input_as_output
     from csl.runs.folder import RunFolder
     from csl.runs.stage import Work
     from csl.runs.stages import SAMPLE
@@ -93,7 +109,8 @@ def sample(
     console.print(f"{written:,} pairs ({source_how(options)}); {time.perf_counter() - start:.1f} s")
     if source.exhausted():
         console.print(f"fewer than {options.number:,}: there are no more of this kind, or only very improbable ones")
-    console.print(f"wrote {out}" if shards == 1 else f"wrote {shards} shards of {out}")
+    if not is_stream(out):
+        console.print(f"wrote {out}" if shards == 1 else f"wrote {shards} shards of {out}")
 
 
 def _preview(work: "Work", count: int) -> None:

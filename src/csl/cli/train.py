@@ -38,12 +38,12 @@ def train(
     device: Device = "auto",
     threads: TorchThreads = None,
     resume: Resume = True,
+    *,
+    fields: Fields,
     options: Annotated[
         bool,
         typer.Option("--options", is_eager=True, callback=_list_options, help="List the options of --set and exit."),
     ] = False,
-    *,
-    fields: Fields,
 ) -> None:
     """Train a model on EXAMPLES and, in the proportion `synthetic`, on synthetic pairs.
 

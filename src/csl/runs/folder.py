@@ -31,7 +31,7 @@ from csl.runs.recipe import Recipe, read_recipe
 if TYPE_CHECKING:
     from csl.model.model import Model
 
-RECORD, RECIPE, README = "run.json", "recipe.toml", "README.md"
+RECORD, RECIPE, README, GRAMMAR = "run.json", "recipe.toml", "README.md", "grammar.txt"
 CHECKPOINTS = "checkpoints"
 PARTS = ("train", "dev", "test")
 VERSIONS = ("numpy", "numba", "pydantic", "torch", "transformers")
@@ -129,6 +129,10 @@ class RunFolder:
                 return path
         return None
 
+    def checksum(self, name: str) -> str:
+        """Hash an artefact as it is now."""
+        return hash_file(self.own(name))
+
     def own(self, name: str) -> Path:
         """Give the path of an artefact; a link inside the folder could lead anywhere, and is refused."""
         path = self.path
@@ -144,8 +148,11 @@ class RunFolder:
         if not path.exists():
             return None
         if checksum and checksum not in self._verified and hash_file(path) != checksum:
-            how = "accept it with `csl grammar accept`" if name == "grammar.txt" else "redo its stage with --no-resume"
-            raise InputError(f"not as this run wrote it: damaged or edited; restore it, or {how}", path)
+            accept = ", accept it with `csl grammar accept`" if name == GRAMMAR else ""
+            raise InputError(
+                f"not as this run wrote it: damaged or edited; restore it{accept}, or redo its stage with --no-resume",
+                path,
+            )
         self._verified.add(checksum or "")
         return path
 
@@ -181,14 +188,18 @@ class RunFolder:
 
     def grammar(self) -> Grammar:
         """Read the grammar."""
-        self.file("grammar.txt")
+        self.file(GRAMMAR)
         return read_grammar(grammar_file(self.path))
 
     def model(self) -> "Model":
         """Read the model."""
         from csl.model.model import Model  # noqa: PLC0415 — slow to import
 
-        return Model.load(self.needed("model.npz", "csl fit"))
+        path = self.needed("model.npz", "csl fit")
+        model = Model.load(path)
+        if model.grammar != self.grammar():
+            raise InputError("fitted to another grammar than grammar.txt; fit again with `csl fit`", path)
+        return model
 
     def samples(self) -> list[Example]:
         """Read the synthetic pairs; there may be none."""

@@ -22,7 +22,7 @@ from csl.files import hash_file
 from csl.lock import folder_lock
 from csl.log import Log
 from csl.runs.cache import Cache
-from csl.runs.folder import Done, Figures, RunFolder, files_of
+from csl.runs.folder import GRAMMAR, Done, Figures, RunFolder, files_of
 from csl.runs.recipe import Recipe
 
 log = Log("run")
@@ -104,6 +104,8 @@ class Run:
         if not self.main:
             return {stage.name: self._do(stage) for stage in stages}
         with folder_lock(self.folder.path):
+            if self.resume:
+                self.folder.file(GRAMMAR)  # refuses one that was edited: that work would be lost
             self._protect_inputs(stages)
             for stage in stages:
                 self._refuse_other(stage)
@@ -225,11 +227,12 @@ class Run:
         if not (done and stage.keeps and self.resume) or self.replace or done.key == self.key(stage):
             return
         old, new = _flat(done.options), _flat(stage.options(self.work))
-        plain = (int, float, bool, type(None))
+        chosen = done.figures.get("config", {}) | old  # what auto chose, too
+        plain = (int, float, bool)
         differ = [
-            f"{key} = {old.get(key)}" if isinstance(old.get(key), plain) else f"another {key}"
-            for key in new
-            if old.get(key) != new[key]
+            f"{key} = {chosen[key]}" if isinstance(chosen.get(key), plain) else f"another {key}"
+            for key in new | old
+            if old.get(key) != new.get(key)
         ] or ["made from other data"]
         raise InputError(
             f"has another result of {stage.name} ({', '.join(differ[:5])}); choose another folder, or --no-resume",

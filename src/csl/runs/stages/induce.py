@@ -74,10 +74,10 @@ class Induce(Stage):
 
     def summary(self, figures: Figures) -> str:
         closed = figures["arities"]
+        size = "edited" if "edited" in figures else "objective {objective_before:,.0f} → {objective:,.0f}"
         return (
             f"{figures['rules']:,} rules, {figures['rules'] - closed:,} with nonterminals, derive "
-            f"{figures['derivable'] / max(1, figures['examples']):.1%} of the examples; "
-            f"objective {figures['objective_before']:,.0f} → {figures['objective']:,.0f}"
+            f"{figures['derivable'] / max(1, figures['examples']):.1%} of the examples; {size.format(**figures)}"
         )
 
 

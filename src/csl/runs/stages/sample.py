@@ -44,7 +44,7 @@ class Sample(Stage):
         path, about = work.folder.path / "samples.tsv", {"licence": work.folder.licence()}
         try:
             source = pairs_of(work, options, train)
-        except InputError as error:  # no rule has nonterminals, or none leads to a valid output
+        except NothingError as error:
             log.warning(f"nothing to sample: {error}")
             write_examples(path, [])
             write_json(card_path(path), {"csl": __version__, "asked": options.number, "written": 0, **about})
@@ -61,6 +61,10 @@ class Sample(Stage):
             f"{figures['pairs']:,} pairs ({figures['how']}), {figures['distinct']:,} distinct, "
             f"{figures['new']:,} not in the training set"
         )
+
+
+class NothingError(InputError):
+    """No rule of the grammar has nonterminals, or none leads to a valid output."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +94,11 @@ def sampler_of(work: Work, options: SampleOptions, train: Sequence[Example]) -> 
     folder = work.folder
     model = folder.model() if needs_model(options) else None
     grammar = model.grammar if model else folder.grammar()
-    return Sampler(grammar, only(SampleConfig, options), model=model, output_cfg=folder.output_cfg(), train=train)
+    config, cfg = only(SampleConfig, options), folder.output_cfg()
+    try:
+        return Sampler(grammar, config, model=model, output_cfg=cfg, train=train)
+    except InputError as error:
+        raise NothingError(str(error)) from error
 
 
 def drawn(sampler: Sampler, options: SampleOptions, engine: Engine) -> Pairs:
