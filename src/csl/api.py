@@ -76,7 +76,7 @@ def fit(
     return fitting.fit(grammar, examples, resolved, output_cfg=output_cfg, engine=Threads(threads)).model
 
 
-def augment(
+def augment(  # noqa: PLR0913 — the options of each stage, all by name
     examples: Iterable[Example],
     number: int = 100_000,
     *,
