@@ -83,7 +83,7 @@ def accept(
     it derives. Fit again afterwards.
     """
     from csl.errors import InputError
-    from csl.runs.accept import accept as accept_grammar
+    from csl.runs.stages.accept import accept as accept_grammar
     from csl.runs.folder import RunFolder
     from csl.runs.stage import Run, Work
 
