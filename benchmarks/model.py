@@ -37,7 +37,7 @@ ROWS = [
     "geoquery/standard", "geoquery/template_1", "geoquery/template_2", "geoquery/tmcd_1", "geoquery/tmcd_2",
     "geoquery/length",
 ]  # fmt: skip
-PAPER = {  # accuracy of CSL alone; the paper gives means over three splits for template and TMCD
+PAPER = {  # accuracy of CSL by itself; the paper gives means over three splits for template and TMCD
     "cogs/gen": 99.5, "geoquery/standard": 74.3, "geoquery/template_1": 58.9, "geoquery/template_2": 58.9,
     "geoquery/tmcd_1": 39.9, "geoquery/tmcd_2": 39.9, "geoquery/length": 26.6,
 } | dict.fromkeys(ROWS[:5], 100.0)  # fmt: skip

@@ -81,7 +81,7 @@ def measure(row: str, data: Path) -> None:
         tables = time.process_time() - start
         start = time.process_time()
         for number in range(0, SAMPLES, CHUNK):
-            expand(*model.deriver.arrays, *sampler._draw(number), config.max_length)
+            expand(model.deriver.arrays, *sampler._draw(number), config.max_length)
         drawn = SAMPLES / (time.process_time() - start)
         with tempfile.TemporaryDirectory() as folder:
             start = time.process_time()

@@ -62,7 +62,7 @@ def main() -> None:
     start = time.perf_counter()
     for step in range(STEPS):
         list(batches[step].pieces(1))
-    print(f"batches alone: {STEPS / (time.perf_counter() - start):,.0f} a second")
+    print(f"batches only: {STEPS / (time.perf_counter() - start):,.0f} a second")
     gpu, first = Accelerator().device.type == "cuda", None
     for captured, number in [(False, 1), *[(True, 1)] * gpu, (gpu, 2), (gpu, 4)]:
         piece = config.batch_size // number

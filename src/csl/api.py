@@ -58,7 +58,6 @@ def fit(
     examples: Iterable[Example],
     config: FitConfig | str = "auto",
     *,
-    dev: Iterable[Example] = (),
     output_cfg: OutputCfg | None = None,
     threads: int = 1,
     progress: Callable[[Progress], None] | None = None,
@@ -74,7 +73,7 @@ def fit(
     elif isinstance(config, str):
         config = fit_preset(config)
     engine = Threads(threads)
-    fitted = _fit(grammar, examples, config, dev=list(dev), output_cfg=output_cfg, engine=engine, progress=progress)
+    fitted = _fit(grammar, examples, config, output_cfg=output_cfg, engine=engine, progress=progress)
     if fitted.left_out:
         line = f"{len(fitted.left_out):,} pairs left out: the grammar does not derive them, or in too many ways"
         warnings.warn(line, stacklevel=2)

@@ -57,18 +57,6 @@ def templates(sequence: Sequence, window: int) -> Iterator[tuple[Fragment, Seque
             yield fragment, template
 
 
-def environment(template: Sequence, context: int | None) -> object:
-    """The whole template, or what is around its holes: a list of windows for each side."""
-    if context is None:
-        return template
-    middle, around = template.index(SEPARATOR), []
-    for side in (template[: middle + 1], template[middle:]):
-        padded = ("<",) * context + side + (">",) * context
-        holes = [p for p, s in enumerate(padded) if s.startswith("[")]
-        around.append([padded[p - context : p + context + 1] for p in holes])
-    return repr(around)
-
-
 def fill(template: Sequence, fragment: Fragment) -> Example:
     spans = {f"[{k}]": span for k, span in enumerate(fragment)}
     tokens = [token for s in template for token in spans.get(s, (s,))]
@@ -76,11 +64,11 @@ def fill(template: Sequence, fragment: Fragment) -> Example:
     return Example(tuple(tokens[:middle]), tuple(tokens[middle + 1 :]))
 
 
-def twin(train: list[Example], window: int, context: int | None) -> set[Example]:
+def twin(train: list[Example], window: int) -> set[Example]:
     fillers, filled = defaultdict(set), defaultdict(set)
     for example in train:
         for fragment, template in templates((*example.source, SEPARATOR, *example.target), window):
-            fillers[environment(template, context)].add(fragment)
+            fillers[template].add(fragment)
             filled[fragment].add(template)
     tokens = {fragment: {token for span in fragment for token in span} for fragment in filled}
     pairs = {(f, g) for group in fillers.values() for f in group for g in group if not tokens[f] & tokens[g]}
@@ -92,9 +80,9 @@ SETS = st.lists(st.builds(Example, SIDES, SIDES), min_size=1, max_size=8)
 
 
 @settings(deadline=None, max_examples=200)
-@given(SETS, st.integers(1, 3), st.none() | st.integers(1, 3))
-def test_twin_agrees(train: list[Example], window: int, context: int | None) -> None:
-    assert made(train, window=window, context=context) == twin(train, window, context)
+@given(SETS, st.integers(1, 3))
+def test_twin_agrees(train: list[Example], window: int) -> None:
+    assert made(train, window=window) == twin(train, window)
 
 
 @pytest.mark.parametrize(
@@ -105,11 +93,10 @@ def test_twin_agrees(train: list[Example], window: int, context: int | None) -> 
         ["x x|X X X", "y y|Y Y Y", "x z y|X Z Y", "y x x|Y X X"],
     ],
 )
-@pytest.mark.parametrize("context", [None, 1, 2])
-def test_twin_agrees_on_data_with_structure(lines: list[str], context: int | None) -> None:
+def test_twin_agrees_on_data_with_structure(lines: list[str]) -> None:
     train = [Example.of(*line.split("|")) for line in lines]
     for window in (1, 2, 4):
-        assert made(train, window=window, context=context) == twin(train, window, context)
+        assert made(train, window=window) == twin(train, window)
 
 
 # What the paper says.

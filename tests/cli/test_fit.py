@@ -89,7 +89,7 @@ def test_the_summary_says_what_auto_chose_and_what_was_written(run: Path) -> Non
 
 
 def test_with_restarts_progress_and_summary_name_the_starts(run: Path, induced: Path) -> None:
-    options = (*QUICK, "--set", "restarts=2", "--set", "seed=3", "--dev", induced.parent / "train.tsv")
+    options = (*QUICK, "--set", "restarts=2", "--set", "seed=3")
     result = csl("fit", run, *options)
     assert result.exit_code == 0, result.exception
     _, about = load_arrays(run / "model.npz", "")
@@ -195,17 +195,13 @@ def test_ratio_decides_how_often_labelled_inputs_count(run: Path, tmp_path: Path
     assert "1 of 1 inputs labelled, 4 times each" in result.output
 
 
-def test_dev_keeps_what_is_best_there_and_names_what_is_left_out(run: Path, tmp_path: Path) -> None:
-    dev = tmp_path / "dev.jsonl"
-    dev.write_text('{"q": "jump twice", "a": "JUMP JUMP"}\n{"q": "jump twice", "a": "WALK"}\n', "utf-8")
+def test_pairs_that_are_left_out_are_named(run: Path, tmp_path: Path) -> None:
     (tmp_path / "t.jsonl").write_text(
         "".join(json.dumps({"q": x, "a": y}) + "\n" for x, y in [*PAIRS.items(), ("fly", "FLY")]), "utf-8"
     )
-    files = ("--train", tmp_path / "t.jsonl", "--dev", dev, "--input-field", "q", "--output-field", "a")
+    files = ("--train", tmp_path / "t.jsonl", "--input-field", "q", "--output-field", "a")
     result = csl("fit", run, *QUICK, *files)
     assert result.exit_code == 0, result.exception
-    assert "1 dev pairs left out" in result.output
-    assert ", dev -" in result.output
     assert "left out: fly → FLY\n1 pairs left out: the grammar does not derive them, or" in result.output
 
 
@@ -218,7 +214,6 @@ def test_dev_keeps_what_is_best_there_and_names_what_is_left_out(run: Path, tmp_
         (["--preset", "cog"], "no preset 'cog'; did you mean 'cogs'?"),
         (["--config", "absent.toml"], "absent.toml: cannot be read"),
         (["--train", "absent.tsv"], "absent.tsv: cannot be read"),
-        (["--dev", "absent.tsv"], "absent.tsv: cannot be read"),
         (["--unlabeled", "absent.txt"], "absent.txt: cannot be read"),
     ],
 )

@@ -42,7 +42,7 @@ def test_all_pairs_are_new_and_the_card_says_what_was_done(train: Path) -> None:
     assert lines[2].startswith(f"{len(made)} pairs (window 1 unique, seed 3); ")
     assert lines[3:] == ["fewer than 100,000: there are no more, or almost none", f"wrote {train.parent / 'new.tsv'}"]
     card = json.loads((train.parent / "new.card.json").read_text("utf-8"))
-    assert card["geca"] == {"window": 1, "context": None, "unique": True, "seed": 3}
+    assert card["geca"] == {"window": 1, "unique": True, "seed": 3}
     assert (card["written"], card["exhausted"], card["licence"]) == (len(made), True, "CC0")
 
 
@@ -85,7 +85,6 @@ def test_nothing_to_swap_leaves_the_old_pairs(tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         (["--window", "0"], "window = 0"),
-        (["--context", "0"], "context = 0"),
         (["--weights"], "name one with --merge"),
         (["--merge", "{folder}/new.tsv"], "--out and --merge are one file"),
         (["--merge", "{folder}/../{name}/train.tsv"], "train.tsv: is read, and would be written over"),

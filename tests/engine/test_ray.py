@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +21,7 @@ from ray.cluster_utils import Cluster
 from csl.cli import app
 from csl.datasets.scan import commands, interpret
 from csl.engine import engine as engines
-from csl.engine.engine import Engine, Growing, Kept
+from csl.engine.engine import Broadcast, Engine, Growing
 from csl.engine.ray import Ray
 from csl.engine.threads import ONE_THREAD
 from csl.errors import CslError, InputError
@@ -35,6 +35,14 @@ from csl.sampling.config import SampleConfig
 from csl.sampling.sampler import Sampler
 
 Ints = npt.NDArray[np.int64]
+
+
+class Column(NamedTuple):
+    """An array that grows."""
+
+    values: Ints
+
+
 EXAMPLES = [Example(command, interpret(command)) for command in list(commands())[::9]]
 
 
@@ -149,7 +157,7 @@ class TestOneWorker:
 
     def test_gets_state_once_and_then_what_is_new(self, engine: Ray) -> None:
         arrays = [np.arange(100_000)]
-        growing, kept = Growing(lambda: (arrays[0],)), Kept((np.ones(50_000, np.int64),))
+        growing, kept = Growing(lambda: Column(arrays[0])), Broadcast((np.ones(50_000, np.int64),))
 
         def call(state: Any) -> int:
             before = engine.sent

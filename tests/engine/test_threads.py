@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from csl.engine.engine import Growing, Kept
+from csl.engine.engine import Broadcast, Growing
 from csl.engine.threads import Threads
 
 Ints = npt.NDArray[np.int64]
@@ -18,7 +18,7 @@ def weigh(part: Ints, weights: tuple[Ints, ...], factor: int) -> Ints:
 @pytest.mark.parametrize("items", [0, 1, 100])
 def test_results_come_in_order_and_state_as_its_value(threads: int, items: int) -> None:
     weights = (np.arange(100) ** 2,)
-    for state in (Kept(weights), Growing(lambda: weights)):
+    for state in (Broadcast(weights), Growing(lambda: weights)):
         found = Threads(threads).map(weigh, np.arange(items), state, 3)
         assert found.tolist() == [3 * i * i for i in range(items)]
 

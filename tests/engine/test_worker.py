@@ -1,6 +1,7 @@
 """A worker catches up on the state; here without a cluster, with lists in place of its object store."""
 
 from itertools import count
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -8,7 +9,7 @@ import pytest
 
 from csl import __version__
 from csl.engine import worker
-from csl.engine.worker import Call, Piece, pack, unpack, work
+from csl.engine.worker import Call, Shared, pack, unpack, work
 from csl.errors import InputError
 
 Ints = npt.NDArray[np.int64]
@@ -31,33 +32,40 @@ class Store:
         return [self.values[ref] for ref in refs]
 
 
+class Pair(NamedTuple):
+    """Arrays that grow."""
+
+    first: Ints
+    second: Ints
+
+
 def joined(part: Ints, arrays: tuple[Ints, ...], more: int) -> list[list[int]]:
     return [[*array.tolist(), *part.tolist(), more] for array in arrays]
 
 
-def ask(store: Store, piece: Piece, part: int = 7, version: str = __version__) -> object:
-    about = Call(version, next(numbers), {0: piece}, {piece.key})
-    return unpack(work(store.get, about, pack((joined, [None, 5])), pack(np.array([part]))))
+def ask(store: Store, shared: Shared, part: int = 7, version: str = __version__) -> object:
+    call = Call(version, next(numbers), {0: shared}, {shared.key})
+    return unpack(work(store.get, call, pack((joined, [None, 5])), pack(np.array([part]))))
 
 
 def test_only_what_is_new_is_fetched() -> None:
     store, key = Store(), next(numbers)
-    refs = [store.put((np.array([1, 2]), np.array([3])))]
-    assert ask(store, Piece(key, True, refs)) == [[1, 2, 7, 5], [3, 7, 5]]
-    refs += [store.put((np.array([8]), np.array([9]))), store.put((np.array([0]), np.empty(0, np.int64)))]
-    assert ask(store, Piece(key, True, refs)) == [[1, 2, 8, 0, 7, 5], [3, 9, 7, 5]]
-    assert ask(store, Piece(key, True, refs)) == [[1, 2, 8, 0, 7, 5], [3, 9, 7, 5]]
+    refs = [store.put(Pair(np.array([1, 2]), np.array([3])))]
+    assert ask(store, Shared(key, True, refs)) == [[1, 2, 7, 5], [3, 7, 5]]
+    refs += [store.put(Pair(np.array([8]), np.array([9]))), store.put(Pair(np.array([0]), np.empty(0, np.int64)))]
+    assert ask(store, Shared(key, True, refs)) == [[1, 2, 8, 0, 7, 5], [3, 9, 7, 5]]
+    assert ask(store, Shared(key, True, refs)) == [[1, 2, 8, 0, 7, 5], [3, 9, 7, 5]]
     assert store.fetched == 3
 
 
 def test_what_the_driver_no_longer_keeps_is_forgotten() -> None:
     store, key = Store(), next(numbers)
-    refs = [store.put((np.array([1]),)), store.put((np.array([2]),))]
-    assert ask(store, Piece(key, True, refs)) == [[1, 2, 7, 5]]
-    assert ask(store, Piece(next(numbers), False, [store.put((np.array([4]),))])) == [[4, 7, 5]]
-    assert key not in worker._held
+    refs = [store.put(Pair(np.array([k]), np.array([3]))) for k in (1, 2)]
+    assert ask(store, Shared(key, True, refs)) == [[1, 2, 7, 5], [3, 3, 7, 5]]
+    assert ask(store, Shared(next(numbers), False, [store.put((np.array([4]),))])) == [[4, 7, 5]]
+    assert key not in worker._cache
     before = store.fetched
-    assert ask(store, Piece(key, True, refs)) == [[1, 2, 7, 5]]
+    assert ask(store, Shared(key, True, refs)) == [[1, 2, 7, 5], [3, 3, 7, 5]]
     assert store.fetched == before + 2
 
 
@@ -72,4 +80,4 @@ def test_arrays_arrive_writable_as_kernels_are_compiled_for_them() -> None:
 def test_another_version_is_refused() -> None:
     store = Store()
     with pytest.raises(InputError, match="install one version"):
-        ask(store, Piece(next(numbers), False, [store.put((np.array([4]),))]), version="0.0.0")
+        ask(store, Shared(next(numbers), False, [store.put((np.array([4]),))]), version="0.0.0")

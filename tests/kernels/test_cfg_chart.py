@@ -39,7 +39,7 @@ def derivers(cfg: OutputCfg, string: Sequence[str | Category]) -> set[Category]:
         facts |= new
 
 
-def typings_twin(cfg: OutputCfg, target: Sequence[Symbol]) -> set[tuple[str, ...]]:
+def plain_typings(cfg: OutputCfg, target: Sequence[Symbol]) -> set[tuple[str, ...]]:
     """Every typing, found by trying every assignment of categories to indices."""
     arity = len({s for s in target if isinstance(s, Nt)})
     found = set()
@@ -75,7 +75,7 @@ def test_kernels_agree_with_the_plain_recogniser(cfg: OutputCfg, sides: list[tup
     vocabulary = Vocabulary()
     compiled = cfg.compiled(vocabulary)
     values, offsets = vocabulary.encode(sides)
-    expected = [typings_twin(cfg, side) for side in sides]
+    expected = [plain_typings(cfg, side) for side in sides]
     assert typable(compiled, values, offsets).tolist() == [bool(found) for found in expected]
     assert accepted(compiled, values, offsets).tolist() == [any(x == "ROOT" for x, *_ in found) for found in expected]
     for i, side in enumerate(sides):
@@ -143,6 +143,6 @@ def test_a_lone_wildcard_has_each_typing_once_even_in_a_unit_cycle() -> None:
 
 
 def test_ambiguity_does_not_multiply_the_work() -> None:
-    # Every stretch is derived in a number of ways that grows exponentially with its length.
+    # Every span is derived in a number of ways that grows exponentially with its length.
     lines = ["ROOT => ##ROOT ##ROOT ##ROOT ##ROOT", "ROOT => ##ROOT ##ROOT", "ROOT => x"]
     assert check(lines, "x " * 120, "x " * 119 + "y", "x " * 60 + "X" + " x" * 60) == [True, False, True]

@@ -1,30 +1,29 @@
-"""The splits of a rule are those that a plain search over all spans, stretches and holes finds."""
+"""The splits of a rule are those that a plain search over all spans and holes finds."""
 
 from collections.abc import Iterator
 from itertools import combinations, pairwise
 
-import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from csl.grammar import Nt, Rule, Symbol, parse_rule
-from csl.kernels.derive import build_trie
+from csl.kernels.budget import untimed
 from csl.kernels.nqg_split import splits
+from csl.kernels.unify import Shape
+from csl.reference import derivable, places
 
-from .twins import Encoded, derivable, places, random_rules
+from ..grammars import random_rules
+from .encoded import Encoded
 
 
 def found(rules: list[Rule], c: Rule, repeats: bool = True, lone_target: bool = True) -> set[Rule]:
     """The candidates that the kernel finds for c, which is one of the rules."""
     encoded = Encoded(rules)
-    trie, alive = build_trie(*encoded.arrays, encoded.ids), np.ones(len(encoded.ids), np.bool_)
-    brackets = encoded.vocabulary.get("("), encoded.vocabulary.get(")")
-    of, *candidates = splits(
-        *encoded.arrays, alive, trie, 3, encoded.ids_of([c]), *brackets, 2, repeats, lone_target
-    )  # fmt: skip
-    assert set(of.tolist()) <= set(encoded.ids_of([c]).tolist())
-    return {encoded.store.rule(i, encoded.vocabulary) for i in encoded.store.add(*candidates)}
+    parentheses, ids = (encoded.vocabulary.get("("), encoded.vocabulary.get(")")), encoded.ids_of([c])
+    of, candidates = splits(encoded.parser(0), untimed(), ids, parentheses, Shape(2, repeats, lone_target))
+    assert set(of[:, 0].tolist()) <= set(ids.tolist())
+    return {encoded.store.rule(i, encoded.vocabulary) for i in encoded.store.add(candidates)}
 
 
 def balanced(side: tuple[Symbol, ...]) -> bool:
@@ -40,7 +39,7 @@ def rule_of(source: tuple[Symbol, ...], target: tuple[Symbol, ...]) -> Rule | No
 
 
 def plain(rules: list[Rule], c: Rule, repeats: bool = True, lone_target: bool = True) -> set[Rule]:
-    """All candidates for c: each span that occurs once, each stretch, each choice of holes."""
+    """All candidates for c: each span that occurs once, each span of y, each choice of holes."""
     others = [rule for rule in rules if rule != c and rule.source != (Nt(1),)]
 
     def candidates() -> Iterator[Rule]:
@@ -51,20 +50,20 @@ def plain(rules: list[Rule], c: Rule, repeats: bool = True, lone_target: bool = 
                 continue
             if j == i + 1 and isinstance(span[0], Nt):
                 continue
-            for stretch in {c.target[a:b] for a, b in combinations(range(m + 1), 2)}:
-                inner = rule_of(span, stretch)
-                if not inner or not balanced(stretch):
+            for part in {c.target[a:b] for a, b in combinations(range(m + 1), 2)}:
+                inner = rule_of(span, part)
+                if not inner or not balanced(part):
                     continue
-                everywhere = places(stretch, c.target)
+                everywhere = places(part, c.target)
                 for k in range(1, len(everywhere) + 1):
                     for holes in combinations(everywhere, k):
-                        if any(b - a < len(stretch) for a, b in pairwise(holes)):
+                        if any(b - a < len(part) for a, b in pairwise(holes)):
                             continue
                         target: list[Symbol] = []
                         p = 0
                         while p < m:
                             target.append(Nt(99) if p in holes else c.target[p])
-                            p += len(stretch) if p in holes else 1
+                            p += len(part) if p in holes else 1
                         outer = rule_of((*c.source[:i], Nt(99), *c.source[j:]), tuple(target))
                         if outer and derivable(others, outer, 0):
                             yield inner

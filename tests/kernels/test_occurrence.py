@@ -7,15 +7,16 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from csl import reference
 from csl.engine.threads import Threads
 from csl.examples import Example
 from csl.grammar import Rule, parse_rule
 from csl.induction.config import InductionConfig
 from csl.induction.objective import UNIT, Objective
-from csl.kernels.occurrence import count_pairs, count_sides, occurs, postings
+from csl.kernels.occurrence import Evidence, count_pairs, count_sides, occurs, postings
 
-from . import twins
-from .twins import Encoded, random_rules
+from ..grammars import options, random_rules
+from .encoded import Encoded
 
 texts = st.lists(st.sampled_from("aab"), min_size=1, max_size=6).map(tuple)
 outputs = st.lists(st.sampled_from("AAB"), min_size=1, max_size=6).map(tuple)
@@ -26,7 +27,7 @@ weighted = st.dictionaries(st.builds(Example, texts, outputs), st.integers(1, 5)
 @given(random_rules(longest=5), texts, outputs)
 @example(parse_rule("NT_1 a b ### NT_1 A NT_1"), tuple("aaab"), tuple("AAB"))
 @example(parse_rule("a NT_1 ### A NT_1"), ("a",), ("A",))
-def test_a_side_occurs_where_some_substitution_makes_it_a_stretch(
+def test_a_side_occurs_where_some_substitution_makes_it_a_span(
     rule: Rule, source: tuple[str, ...], target: tuple[str, ...]
 ) -> None:
     encoded = Encoded([rule, text := Rule(source, target)])
@@ -36,7 +37,7 @@ def test_a_side_occurs_where_some_substitution_makes_it_a_stretch(
         occurs(values, begin[0], middle[0], begin[t], middle[t]),
         occurs(values, middle[0], begin[1], middle[t], begin[t + 1]),
     )
-    assert found == (twins.occurs(rule.source, source), twins.occurs(rule.target, target))
+    assert found == (reference.occurs(rule.source, source), reference.occurs(rule.target, target))
 
 
 @settings(deadline=None, max_examples=150)
@@ -45,14 +46,13 @@ def test_counts_are_those_of_brute_force(rules: list[Rule], examples: dict[Examp
     pairs = list(map(Rule.from_example, examples))
     encoded = Encoded([*rules, *pairs])
     ids, weights = encoded.ids_of(pairs), np.array(list(examples.values()), np.int64)
-    posts = [postings(*encoded.arrays, ids, side, len(encoded.vocabulary)) for side in (0, 1)]
-    alpha, beta = (
-        count_sides(*encoded.arrays, encoded.ids, side, ids, weights, posts[side]).tolist() for side in (0, 1)
-    )
-    both = count_pairs(*encoded.arrays, encoded.ids, ids, weights, *posts).tolist()
+    posts = [postings(encoded.arrays, ids, side, len(encoded.vocabulary)) for side in (0, 1)]
+    evidence = Evidence(ids, weights, *posts)
+    alpha, beta = (count_sides(encoded.arrays, encoded.ids, side, evidence).tolist() for side in (0, 1))
+    both = count_pairs(encoded.arrays, encoded.ids, evidence).tolist()
     for k, rule in enumerate(encoded.rules):
-        in_source = Counter({e: n for e, n in examples.items() if twins.occurs(rule.source, e.source)})
-        in_target = Counter({e: n for e, n in examples.items() if twins.occurs(rule.target, e.target)})
+        in_source = Counter({e: n for e, n in examples.items() if reference.occurs(rule.source, e.source)})
+        in_target = Counter({e: n for e, n in examples.items() if reference.occurs(rule.target, e.target)})
         assert (alpha[k], beta[k], both[k]) == tuple(
             map(Counter.total, (in_source, in_target, in_source & in_target))
         ), str(rule)
@@ -85,7 +85,7 @@ def test_costs_follow_the_paper(rules: list[Rule], examples: dict[Example, int],
         examples = dict.fromkeys(examples, 1)
     encoded = Encoded([*rules, *map(Rule.from_example, examples)])
     costs = objective(encoded, examples, config).costs(encoded.ids)
-    expected = [twins.cost(rule, examples, config) for rule in encoded.rules]
+    expected = [reference.cost(rule, examples, options(config)) for rule in encoded.rules]
     assert costs / UNIT == pytest.approx(expected, abs=1 / UNIT)
 
 

@@ -10,10 +10,13 @@ from hypothesis import strategies as st
 from csl.grammar import Nt, Rule, parse_rule
 from csl.grammar.store import RuleStore
 from csl.grammar.vocabulary import Vocabulary
+from csl.kernels.flat import max_arity, sides, take
 from csl.kernels.hashing import build_table, erased_hash, find_slot, sequence_hash
-from csl.kernels.store import max_arity, rule_hashes, sides, source_hashes, take
+from csl.kernels.store import rule_hashes, source_hashes
+from csl.reference import erased
 
-from .twins import Encoded, erased, random_rules
+from ..grammars import random_rules
+from .encoded import Encoded
 
 rule_lists = st.lists(random_rules(), min_size=1, max_size=30)
 
@@ -60,7 +63,7 @@ def test_what_is_selected_can_be_added_elsewhere(rules: list[Rule], data: st.Dat
     encoded = Encoded(rules)
     chosen = data.draw(st.lists(st.sampled_from(encoded.rules), unique=True))
     other = RuleStore()
-    ids = other.add(*encoded.store.select(encoded.ids_of(chosen) if chosen else encoded.ids[:0]))
+    ids = other.add(encoded.store.select(encoded.ids_of(chosen) if chosen else encoded.ids[:0]))
     assert ids.tolist() == list(range(len(chosen)))
     assert decoded(other, encoded.vocabulary) == chosen
 
@@ -76,10 +79,10 @@ def test_sizes_sides_and_arity(rules: list[Rule], terminal: int, nonterminal: in
         ]
         assert encoded.store.sizes(terminal, nonterminal, start).tolist() == expected
     for side, name in enumerate(("source", "target")):
-        values, offsets = sides(*encoded.arrays, encoded.ids, side)
-        stretches = [values[a:b] for a, b in pairwise(offsets)]
-        assert [encoded.vocabulary.decode(s) for s in stretches] == [getattr(rule, name) for rule in encoded.rules]
-    assert max_arity(*encoded.arrays, encoded.ids) == max(rule.arity for rule in rules)
+        values, offsets = sides(encoded.arrays, encoded.ids, side)
+        parts = [values[a:b] for a, b in pairwise(offsets)]
+        assert [encoded.vocabulary.decode(s) for s in parts] == [getattr(rule, name) for rule in encoded.rules]
+    assert max_arity(encoded.arrays, encoded.ids) == max(rule.arity for rule in rules)
 
 
 @settings(deadline=None, max_examples=50)
@@ -99,10 +102,10 @@ def test_hashes_depend_on_content_alone(rules: list[Rule]) -> None:
     encoded = Encoded(rules)
     reverse = RuleStore()
     reverse.add_rules(encoded.rules[::-1], encoded.vocabulary)
-    hashes = rule_hashes(*encoded.arrays, encoded.ids)
+    hashes = rule_hashes(encoded.arrays, encoded.ids)
     assert len(set(hashes.tolist())) == len(encoded.rules)
-    assert rule_hashes(*reverse.arrays, encoded.ids).tolist() == hashes.tolist()[::-1]
-    of_sources = source_hashes(*encoded.arrays, 0)
+    assert rule_hashes(reverse.arrays, encoded.ids).tolist() == hashes.tolist()[::-1]
+    of_sources = source_hashes(encoded.arrays, 0)
     for rule, h in zip(encoded.rules, of_sources, strict=True):
         same = [erased(rule.source) == erased(other.source) for other in encoded.rules]
         assert (of_sources == h).tolist() == same

@@ -158,19 +158,12 @@ def test_of_equal_starts_the_first_is_kept() -> None:
     assert likeliest([first, replace(first, seed=9)]).seed == first.seed
 
 
-def test_with_dev_each_start_keeps_its_best_and_the_likeliest_on_train_counts() -> None:
-    config = ADAM.model_copy(update={"restarts": 3, "patience": 1})
-    by_hand = [fit(GRAMMAR, PAIRS, start, dev=PAIRS[:1]) for start in config.starts()]
-    fitted = fit(GRAMMAR, PAIRS, config, dev=PAIRS[:1])
-    assert same(fitted, max(by_hand, key=lambda one: one.log_prob))
-
-
 def test_the_last_seed_may_be_followed_by_others() -> None:
     config = EM.model_copy(update={"seed": 2**63 - 1, "restarts": 2, "steps": 2})
     assert len(fit(GRAMMAR, PAIRS, config).starts) == 2
 
 
-# going on
+# resuming
 
 
 class Stopped(Exception):  # noqa: N818 — not an error
@@ -193,75 +186,35 @@ class Memory:
             raise Stopped
 
 
-def one_fit(config: FitConfig, dev: list[Example], memory: Memory) -> Fitted:
-    forests = [build(GRAMMAR, pairs, config.max_units, ONE_THREAD) if pairs else None for pairs in (PAIRS, dev)]
-    assert forests[0]
-    return optimise(GRAMMAR, forests[0], config, forests[1], checkpoint=memory)
+def one_fit(config: FitConfig, memory: Memory) -> Fitted:
+    return optimise(GRAMMAR, build(GRAMMAR, PAIRS, config.max_units, ONE_THREAD), config, checkpoint=memory)
 
 
 SLOW_EM = EM.model_copy(update={"states": 4, "steps": 230})
 
 
-@pytest.mark.parametrize("dev", [[], PAIRS[:2]], ids=["alone", "dev"])
 @pytest.mark.parametrize("config", [SLOW_EM, ADAM], ids=["em", "adam"])
 @pytest.mark.parametrize("saves", [1, 2, 3])
-def test_a_stopped_fit_goes_on_to_the_same_end(
-    saves: int, config: FitConfig, dev: list[Example], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_stopped_fit_resumes_to_the_same_end(saves: int, config: FitConfig, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("csl.model.fit.CHECK", 7)
     monkeypatch.setattr("csl.model.em.GAIN", 0.0)
-    whole, memory = fit(GRAMMAR, PAIRS, config, dev=dev), Memory(saves)
+    whole, memory = fit(GRAMMAR, PAIRS, config), Memory(saves)
     with pytest.raises(Stopped):
-        one_fit(config, dev, memory)
-    rest = one_fit(config, dev, memory)
+        one_fit(config, memory)
+    rest = one_fit(config, memory)
     assert same(rest, whole)
     assert (rest.steps, rest.log_prob) == (whole.steps, whole.log_prob)
 
 
-def all_saves(config: FitConfig, dev: list[Example]) -> int:
-    memory = Memory(-1)
-    one_fit(config, dev, memory)
-    return -1 - memory.left
-
-
-@pytest.mark.parametrize(
-    ("config", "dev"),
-    [(EM, []), (ADAM, []), (ADAM.model_copy(update={"patience": 1, "steps": 1000}), PAIRS[:1])],
-    ids=["em", "adam", "patience"],
-)
-def test_a_fit_stopped_after_its_last_checkpoint_is_over(config: FitConfig, dev: list[Example]) -> None:
-    whole, memory = fit(GRAMMAR, PAIRS, config, dev=dev), Memory(all_saves(config, dev))
+@both_optimisers
+def test_a_fit_stopped_after_its_last_checkpoint_is_over(config: FitConfig) -> None:
+    one_fit(config, every := Memory(-1))
+    whole, memory = fit(GRAMMAR, PAIRS, config), Memory(-1 - every.left)
     with pytest.raises(Stopped):
-        one_fit(config, dev, memory)
-    rest = one_fit(config, dev, memory)
+        one_fit(config, memory)
+    rest = one_fit(config, memory)
     assert rest.steps == whole.steps
     assert same(rest, whole)
-
-
-# dev
-
-
-def test_fitting_stops_when_dev_no_longer_gains_and_keeps_the_best() -> None:
-    train, dev = [Example.of("jump", "J")] * 9 + [Example.of("walk", "W")], [Example.of("walk", "W")]
-    config = FitConfig(states=1, steps=5000, learning_rate=0.05, patience=2, batch_size=64)
-    values = Values()
-    fitted = fit(GRAMMAR, train, config, dev=dev, progress=values)
-    seen = [report.dev for report in values.reports if report.dev is not None]
-    assert fitted.steps < 1000
-    assert values.reports[-1].step == fitted.steps
-    assert np.argmax(seen) == len(seen) - 3  # two checks without gain, then the end
-    assert fitted.model.log_probs(dev).mean() == pytest.approx(max(seen))
-
-
-def test_without_patience_all_steps_are_taken_and_the_best_is_kept() -> None:
-    train, dev = [Example.of("jump", "J")] * 9 + [Example.of("walk", "W")], [Example.of("walk", "W")]
-    values = Values()
-    config = FitConfig(states=1, steps=400, learning_rate=0.05)
-    fitted = fit(GRAMMAR, train, config, dev=dev, progress=values)
-    assert [report.step for report in values.reports] == list(range(50, 401, 50))
-    assert fitted.steps == 400
-    best = max(report.dev for report in values.reports if report.dev is not None)
-    assert fitted.model.log_probs(dev).mean() == pytest.approx(best)
 
 
 # what cannot be fitted
@@ -279,11 +232,6 @@ def test_no_derivable_pair_is_an_error(config: FitConfig) -> None:
     for examples in ([], [Example.of("fly", "F")]):
         with pytest.raises(InputError, match="derives none of the training pairs"):
             fit(GRAMMAR, examples, config)
-
-
-def test_no_derivable_dev_pair_is_an_error() -> None:
-    with pytest.raises(InputError, match="derives none of the dev pairs"):
-        fit(GRAMMAR, PAIRS, EM, dev=[Example.of("fly", "F")])
 
 
 def test_adam_without_torch_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:

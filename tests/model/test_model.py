@@ -13,9 +13,9 @@ from csl.examples import Example
 from csl.grammar import Grammar, Rule, parse_grammar
 from csl.grammar.output_cfg import OutputCfg
 from csl.kernels.inside import fewest_levels
-from csl.model.local import localised
 from csl.model.model import Model, context_starts
 from csl.parsing.deriver import Deriver
+from csl.parsing.forest import compacted
 from csl.reference import levels, probability
 
 from ..grammars import all_derivations, all_log_p, grammars, inputs, output_cfgs, random_theta, typing_count
@@ -141,7 +141,7 @@ def test_the_rules_that_can_follow_a_context_share_its_probability(rules: list[R
 def test_forests_number_the_rules_and_contexts_that_occur(rules: list[Rule], xs: list[Output], max_units: int) -> None:
     grammar = Grammar(rules)
     forests, starts = Deriver(grammar, max_units).forests(xs), context_starts(grammar)
-    local = localised(forests, starts)
+    local = compacted(forests, starts)
     assert local.rules.tolist() == sorted(set(forests.rules.tolist()))
     assert local.rules[local.forests.rules].tolist() == forests.rules.tolist()
     of_rules = [c for r in local.rules for c in range(starts[r], starts[r + 1])]

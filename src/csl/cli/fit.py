@@ -18,7 +18,6 @@ PLAIN = 500  # steps between lines where there is no terminal
 def fit(
     run: Annotated[Path, typer.Argument(help="The run folder with the grammar.")],
     train: Annotated[Path | None, typer.Option(help="Examples; default: those the grammar was induced from.")] = None,
-    dev: Annotated[Path | None, typer.Option(help="Examples to keep the best parameters by.")] = None,
     unlabeled: Annotated[
         Path | None, typer.Option(help="Inputs, one a line, that the model labels itself before a second fit.")
     ] = None,
@@ -56,7 +55,6 @@ def fit(
     grammar, _ = read_run(run)
     fields = {"source_field": input_field, "target_field": output_field}
     examples = list(read_examples(train or training_file(run), **fields))
-    held_out = list(read_examples(dev, **fields)) if dev else []
     inputs = [tuple(line.split()) for line in read_inputs(unlabeled, input_field)] if unlabeled else []
     if preset == "auto":
         chosen, reason = choose(len(grammar), len(examples))
@@ -71,11 +69,10 @@ def fit(
             line = f"step {report.step:,} of {report.steps:,}: mean log p(x, y) {report.train:.3f}"
             if options.restarts > 1:
                 line = f"start {1 + report.seed % options.restarts:,} of {options.restarts:,}, {line}"
-            line += "" if report.dev is None else f", dev {report.dev:.3f}"
-            live.update(line, line if report.step % PLAIN == 0 or report.dev is not None else "")
+            live.update(line, line if report.step % PLAIN == 0 else "")
 
         fitted = fit_into(
-            run, examples, options, dev=held_out, unlabelled=[i for i in inputs if i], ratio=ratio, engine=opened,
+            run, examples, options, unlabelled=[i for i in inputs if i], ratio=ratio, engine=opened,
             resume=resume, say=console.print, progress=show,
         )  # fmt: skip
     if not fitted:

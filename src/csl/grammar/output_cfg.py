@@ -5,7 +5,7 @@ escaped as in rules (`csl.grammar.notation`): `\=>` and `\##X` are tokens, and s
 line that starts with `#` is a comment; empty lines are skipped.
 
 A CFG that is read from text is checked: every category is defined, derives some output, and is reached from ROOT, and
-no category derives itself by unit productions alone. Parsing is done by `csl.kernels.cfg_chart`.
+no category derives itself by unit productions only. Parsing is done by `csl.kernels.cfg_chart`.
 """
 
 from collections import defaultdict

@@ -29,12 +29,12 @@ class RuleStore:
         self.growing = Growing(lambda: self.arrays)  # for engines
 
     def __len__(self) -> int:
-        return self._interned.count
+        return self._interned.size
 
     @property
     def arrays(self) -> Rules:
         """The rules for kernels; when rules are added, the arrays grow at their ends."""
-        (values, begin, middle), count = self._interned.rules, self._interned.count
+        (values, begin, middle), count = self._interned.rules, self._interned.size
         return Rules(values[: begin[count]], begin[: count + 1], middle[:count])
 
     def add(self, rules: Rules) -> IntArray:

@@ -26,7 +26,7 @@ from csl.induction.search import Search
 
 @dataclass(frozen=True)
 class Step:
-    """What a step of the search came to."""
+    """The result of a step of the search."""
 
     partition: int
     partitions: int
@@ -38,7 +38,7 @@ class Step:
 
 
 class State(NamedTuple):
-    """Where a search stands after a step: all it needs to go on. The rules are encoded as in `RuleStore`."""
+    """Where a search stands after a step: all it needs to resume. The rules are encoded as in `RuleStore`."""
 
     partition: int
     step: int
@@ -70,7 +70,7 @@ class Induced:
     uses: dict[Rule, int]  # how many examples use it, in one derivation each
 
     def savings(self, config: InductionConfig) -> dict[Rule, float]:
-        """Say what each rule saves: the terminals it writes in each example that uses it, less what it costs."""
+        """Compute what each rule saves: the terminals it writes in each example that uses it, less what it costs."""
         return {
             rule: config.k_t * uses * sum(isinstance(s, str) for s in rule.source + rule.target) - self.cost[rule]
             for rule, uses in self.uses.items()

@@ -1,7 +1,7 @@
 """The greedy search for a grammar (paper, appendix "Grammar Induction Algorithm Details").
 
 A step looks at every rule r_c of the grammar: it goes if the other rules derive it; otherwise its candidate actions
-are the rules r_add that with a rule of the grammar make up r_c. What r_add lets go is the group of all r_c that it was
+are the rules r_add that with a rule of the grammar make up r_c. What r_add removes is the group of all r_c that it was
 found for, so one pass over the grammar gives all actions with their R_remove. Each rule chooses the action that saves
 most; those that still save something are executed, best first; what can then no longer be derived is put back.
 
@@ -207,7 +207,7 @@ class Search:
 
     def _act(self) -> int:
         """Let each rule choose its best action, and execute them; return the number of actions."""
-        # actions: candidate → the rules it lets go (R_remove); and back: rule → its actions
+        # actions: candidate → the rules it removes (R_remove); and back: rule → its actions
         key = np.unique(self._pairs[:, 2].astype(np.int64) << 32 | self._pairs[:, 0])
         candidate, members = (key >> 32).astype(np.int32), (key & 0xFFFFFFFF).astype(np.int32)
         added, action, group_sizes = np.unique(candidate, return_inverse=True, return_counts=True)

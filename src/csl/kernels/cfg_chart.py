@@ -112,7 +112,7 @@ def _add(agenda: IntArray, size: int, newest: IntArray, place: int, at: int, slo
         if t == len(slots):
             return agenda, size
         row = agenda[row, FOLLOWING]
-    agenda = reserve(agenda, size, 1)
+    agenda = reserve(agenda, size + 1)
     agenda[size, PLACE], agenda[size, AT], agenda[size, FOLLOWING] = place, at, chain
     for t in range(len(slots)):
         agenda[size, SLOTS + t] = slots[t]
@@ -192,7 +192,7 @@ def _chart(
             done += 1
             if place >= n_nodes:
                 category = place - n_nodes
-                items = reserve(items, n_items, 1)
+                items = reserve(items, n_items + 1)
                 items[n_items] = agenda[done - 1]
                 items[n_items, PLACE], items[n_items, FOLLOWING] = category, first[start]
                 first[start] = n_items
@@ -246,12 +246,10 @@ def _repeated(target: IntArray, slots: IntArray) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _parse_each(
-    cfg: CompiledCfg, values: IntArray, offsets: OffsetArray, from_root: bool, budget: Budget
-) -> IntArray:
+def _parse_each(cfg: CompiledCfg, values: IntArray, offsets: OffsetArray, from_root: bool, budget: Budget) -> IntArray:
     """Return the status of each target: whether any category, or the start symbol, derives it."""
     status = np.zeros(len(offsets) - 1, np.int32)
-    room = _room(cfg, 0, np.max(np.diff(offsets)) if len(status) > 0 else 0)
+    room = _room(cfg, np.int64(0), np.max(np.diff(offsets)) if len(status) > 0 else 0)
     for i in range(len(status)):
         target = values[offsets[i] : offsets[i + 1]]
         slots = np.empty(len(target), np.int32)

@@ -152,7 +152,7 @@ def add_item(chart, cell, place, length, units, rule, children):
             return chart
         last = item
         item = items[item, NEXT]
-    items = reserve(items, size, 1)
+    items = reserve(items, size + 1)
     items[size, START], items[size, LENGTH] = place, length
     items[size, UNITS], items[size, RULE], items[size, NEXT] = units, rule, -1
     for t in range(len(children)):
@@ -182,7 +182,7 @@ def next_choice(chart, spans, chosen, fixed):
 @njit(cache=True, nogil=True)
 def _pushed(stack, depth, state, node, at, spans):
     """Put a state on the stack: a copy of `state` with another node, position and number of spans."""
-    stack = reserve(stack, depth, 1)
+    stack = reserve(stack, depth + 1)
     stack[depth] = state
     stack[depth, 0], stack[depth, 1], stack[depth, 2] = node, at, spans
     return stack
@@ -194,19 +194,19 @@ def _walk(parser, x, cells, stack, done, bucket, most):
 
     A state is (node, position, number of spans taken, the cells of these spans); a finished match is the same with the
     next match of its bucket in place of the position. `bucket[0]`, where no source ends, counts the matches. Returns
-    the stack, the matches, and the number of steps; after `most` the walk is broken off.
+    the stack, the matches, and the number of steps; after more than `most` the walk stops.
     """
     n, trie = len(x), parser.trie
     state = np.empty(stack.shape[1], np.int32)
     depth, steps = 1, 0
-    while depth > 0 and steps < most:
+    while depth > 0 and steps <= most:
         steps += 1
         depth -= 1
         state[:] = stack[depth]
         node, at, spans = np.int64(state[0]), state[1], state[2]
         if trie.head[node] >= 0 and node != trie.lone:
             finished = bucket[0]
-            done = reserve(done, finished, 1)
+            done = reserve(done, finished + 1)
             done[finished] = state
             done[finished, 1] = bucket[at]
             bucket[at] = finished
@@ -242,8 +242,8 @@ def _apply(parser, rule, query, spans, cell, chart, chosen, most):
         steps += 1 + len(query.y) // PLACES
         place, length = first_place(parser.rules, rule, query.y, chart.items, chosen)
         if place >= 0:
-            chart = add_item(chart, cell, place, length, 0, rule, chosen[: len(spans)])
-        more = next_choice(chart, spans, chosen, -1) and steps < most
+            chart = add_item(chart, cell, place, length, np.int64(0), rule, chosen[: len(spans)])
+        more = next_choice(chart, spans, chosen, -1) and steps <= most
     return chart, steps
 
 
@@ -252,9 +252,9 @@ def _apply_lone(parser, query, cell, chart, chosen, most):
     """Close a cell under the rules whose source is a lone nonterminal; return also the number of steps."""
     trie, steps = parser.trie, 0
     item = chart.cells[cell]
-    while item >= 0 and steps < most:
+    while item >= 0 and steps <= most:
         units = np.int64(chart.items[item, UNITS]) + 1
-        rule = trie.head[trie.lone] if units <= parser.max_units else -1
+        rule = trie.head[trie.lone] if units <= parser.max_units else np.int32(-1)
         while rule >= 0:
             steps += 1
             if parser.alive[rule] and rule != query.banned:
@@ -287,11 +287,11 @@ def pair_chart(parser, query, budget, work):
     for i in range(n - 1, -1, -1):
         bucket[:] = -1
         bucket[0] = 0
-        start = edge(trie, 0, x[i]) if x[i] > 0 else -1  # a node to walk on from, after the span [i, j)
+        start = edge(trie, np.int64(0), x[i]) if x[i] > 0 else -1  # a node to walk on from, after the span [i, j)
         if x[i] < 0:
             for p in range(len(y)):
                 if y[p] == x[i]:
-                    chart = add_item(chart, i * (n + 1) + i + 1, p, 1, 0, np.int32(-1), chosen[:0])
+                    chart = add_item(chart, i * (n + 1) + i + 1, p, np.int64(1), np.int64(0), np.int32(-1), chosen[:0])
                     break
         if start >= 0:
             stack[0, 0], stack[0, 1], stack[0, 2] = start, i + 1, 0
@@ -309,7 +309,7 @@ def pair_chart(parser, query, budget, work):
                     chart, steps = _apply(parser, rule, query, spans, cell, chart, chosen, budget.items - used)
                     used += steps
                     rule = trie.following[rule]
-                match = done[match, 1] if used < budget.items else -1
+                match = done[match, 1] if used <= budget.items else -1
             if trie.lone >= 0 and chart.cells[cell] >= 0:
                 chart, steps = _apply_lone(parser, query, cell, chart, chosen, budget.items - used)
                 used += steps
@@ -354,11 +354,11 @@ def _collect(rules, items, goal, out, count):
         rule = items[item, RULE]
         if rule < 0:
             continue
-        out = reserve(out, count, 1)
+        out = reserve(out, count + 1)
         out[count] = rule
         count += 1
         k = arity_of(rules, rule)
-        stack = reserve(stack, depth, k)
+        stack = reserve(stack, depth + k)
         for t in range(k - 1, -1, -1):
             stack[depth] = items[item, CHILD + t]
             depth += 1
@@ -373,7 +373,7 @@ def derive_rules(parser, budget, queries, banned):
     and how many queries were given up.
     """
     offsets = np.zeros(len(queries) + 1, np.int64)
-    out, count, given_up = np.empty(1024, np.int32), 0, 0
+    out, count, given_up = np.empty(1024, np.int32), np.int64(0), 0
     work = np.empty((256, CHILD + parser.arity), np.int32)
     for k in range(len(queries)):
         goal, work = derive(parser, rule_query(parser.rules, queries[k], banned[k]), budget, work)

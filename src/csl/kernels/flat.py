@@ -1,6 +1,9 @@
 """Flat arrays: rules and other sequences laid end to end, and arrays that grow.
 
 Symbols are integers: a terminal is its id ≥ 1, nonterminal k is −k.
+
+Numba compiles a kernel for each combination of argument types, and a literal integer is a type of its own. So where a
+kernel is given a constant, or a counter that starts with one, that is `np.int64(…)`: it saves seconds of compiling.
 """
 
 from typing import NamedTuple
@@ -13,7 +16,7 @@ SOURCE, TARGET = 0, 1  # the sides of a rule
 
 
 class Rules(NamedTuple):
-    """Rules end to end: rule r is `values[begin[r]:begin[r + 1]]`, source then target; its source ends at `middle[r]`."""
+    """Rules end to end: rule r is `values[begin[r]:begin[r + 1]]`, source then target, divided at `middle[r]`."""
 
     values: npt.NDArray[np.int32]
     begin: npt.NDArray[np.int64]
@@ -21,12 +24,12 @@ class Rules(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def reserve(array, size, extra):
-    """Return the array, of which `size` rows are used, or a larger copy of those, with room for `extra` more."""
-    if size + extra <= array.shape[0]:
+def reserve(array, rows):
+    """Return the array if it has so many rows, otherwise a larger one that begins with it."""
+    if rows <= array.shape[0]:
         return array
-    larger = np.empty((2 * (size + extra), *array.shape[1:]), array.dtype)
-    larger[:size] = array[:size]
+    larger = np.empty((2 * rows, *array.shape[1:]), array.dtype)
+    larger[: array.shape[0]] = array
     return larger
 
 

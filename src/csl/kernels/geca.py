@@ -2,8 +2,8 @@
 
 An example is one sequence: input, separator, output. A fragment is one span, or two different ones, of at most `window`
 tokens, none of them across the separator; its template is the sequence with every occurrence of the spans replaced by
-a hole, −1 for the span that comes first and −2 for the other. Spans whose occurrences overlap are left alone, since
-nothing says which one the hole stands for; so are fragments that leave no hole on one of the sides.
+a hole, −1 for the span that comes first and −2 for the other. Spans whose occurrences overlap are skipped, since
+nothing determines which one the hole stands for; so are fragments that leave no hole on one of the sides.
 
 An example of n and m tokens has O(window² n m) fragments. The hash of a template follows from prefix hashes, in as many
 steps as it has holes. Almost nothing is kept of templates that have one fragment: a first pass finds them, with a
@@ -120,8 +120,8 @@ def fragments(sequences, s, window):
         if i > middle:
             break  # all that follow are in the output too
         one = mix(np.int64(prefix[i + n] - prefix[i] * power[n])) * BASE
-        hashes, templates = reserve(hashes, count, len(spans)), reserve(templates, count, len(spans))
-        rows = reserve(rows, count, len(spans))
+        hashes, templates = reserve(hashes, count + len(spans)), reserve(templates, count + len(spans))
+        rows = reserve(rows, count + len(spans))
         for b in range(a, len(spans)):
             j, m, others = spans[b]
             if b == a:
@@ -163,7 +163,7 @@ def collect(sequences, window, shared, bits):
     found, count = np.empty((4096, 2), np.uint64), 0
     for s in range(len(sequences.offsets) - 1):
         hashes, templates, _ = fragments(sequences, s, window)
-        found = reserve(found, count, len(hashes))
+        found = reserve(found, count + len(hashes))
         for k in range(len(hashes)):
             place = np.int64(mix(np.int64(templates[k])) & np.uint64((1 << bits) - 1))
             if shared[place >> 3] & np.uint8(1 << (place & 7)):
@@ -183,7 +183,7 @@ def locate(sequences, window, table, known):
     found, count = np.empty((4096, 2), np.int32), 0
     for s in range(len(sequences.offsets) - 1):
         hashes, _, rows = fragments(sequences, s, window)
-        found = reserve(found, count, len(hashes))
+        found = reserve(found, count + len(hashes))
         for k in range(len(hashes)):
             f = table.first[find_slot(table.keys, table.first, hashes[k])]
             if f < 0:
@@ -234,7 +234,7 @@ def interchangeable(sequences, window, spans, members, homes):
     for f in range(len(spans)):
         for e in homes.values[homes.offsets[f] : homes.offsets[f + 1]]:
             group = members.values[members.offsets[e] : members.offsets[e + 1]]
-            others = reserve(others, count, len(group))
+            others = reserve(others, count + len(group))
             for g in group:
                 if stamp[g] != f:
                     stamp[g] = f
@@ -279,7 +279,7 @@ def swap(sequences, spans, s, old, new, out, at):
     values, begin = sequences
     base, other, p, stop = begin[spans[old, 0]], begin[spans[new, 0]], begin[s], begin[s + 1]
     while p < stop:
-        out = reserve(out, at, max(spans[new, 2], spans[new, 4], 1))
+        out = reserve(out, at + max(spans[new, 2], spans[new, 4], 1))
         hole = 1
         while hole <= 3 and not _matches(values, p, stop, base + spans[old, hole], spans[old, hole + 1]):
             hole += 2

@@ -215,11 +215,11 @@ def viterbi(forests, log_p, contexts, budget):
             while depth > 0:
                 depth -= 1
                 a = stack[depth]
-                out = reserve(out, size, 1)
+                out = reserve(out, size + 1)
                 out[size] = forests.rules[a]
                 size += 1
                 b, e = forests.arguments[a], forests.arguments[a + 1]
-                stack = reserve(stack, depth, e - b)
+                stack = reserve(stack, depth + e - b)
                 for p in range(e - 1, b - 1, -1):
                     stack[depth] = taken[p - p0]
                     depth += 1

@@ -102,7 +102,7 @@ def _find_outputs(task, v, product, found, held):
     forests, k, labels, budget = task
     applications, numbers, label, _, _, steps = found
     v0, y = forests.vertices[k], labels.values[labels.offsets[k] : labels.offsets[k + 1]]
-    size = n_labels = 0
+    size = n_labels = np.int64(0)
     for a in range(forests.applications[v], forests.applications[v + 1]):
         rule = forests.rules[a]
         args = forests.children[forests.arguments[a] : forests.arguments[a + 1]] - v0
@@ -117,10 +117,10 @@ def _find_outputs(task, v, product, found, held):
                 while number < n_labels and (label[number, START] != place or label[number, LENGTH] != length):
                     number += 1
                 if number == n_labels:
-                    label = reserve(label, number, 1)
+                    label = reserve(label, number + 1)
                     label[number, START], label[number, LENGTH] = place, length
                     n_labels += 1
-                numbers = reserve(numbers, size, 1)
+                numbers = reserve(numbers, size + 1)
                 numbers[size] = number
                 applications = add_application(applications, size, rule, chosen)
                 size += 1
@@ -145,7 +145,7 @@ def _find_types(task, v, product, found, held):
     forests, k, labels, budget = task
     applications, numbers, label, _, _, steps = found
     offsets, rows, _, n_categories = labels.typings
-    v0, size = forests.vertices[k], 0
+    v0, size = forests.vertices[k], np.int64(0)
     chosen = np.empty(rows.shape[1], np.int32)
     for a in range(forests.applications[v], forests.applications[v + 1]):
         rule, b = forests.rules[a], forests.arguments[a]
@@ -158,7 +158,7 @@ def _find_types(task, v, product, found, held):
                     break
                 t += 1
             if t == n:
-                numbers = reserve(numbers, size, 1)
+                numbers = reserve(numbers, size + 1)
                 numbers[size] = rows[row, 0]
                 applications = add_application(applications, size, rule, chosen[:n])
                 size += 1
@@ -187,7 +187,7 @@ def _add_parts(product, found, span):
             applications = add_application(applications, size, found.applications.rules[f], children)
             size += 1
             f = following[f]
-        label = reserve(label, parts, 1)
+        label = reserve(label, parts + 1)
         label[parts] = found.label[number]
         vertices = add_vertex(vertices, parts, span, size)
         parts += 1
@@ -266,7 +266,7 @@ def intersect(forests, first_input, budget, largest, labels):
     """
     n_inputs = len(forests.status) - first_input
     status, ends = np.zeros(n_inputs, np.int32), np.zeros(n_inputs + 1, np.int64)
-    vertices, made, vertex = no_vertices(), no_applications(), 0
+    vertices, made, vertex = no_vertices(), no_applications(), np.int64(0)
     none, label = np.empty(0, np.int64), np.zeros((max(64, labels.typings.n_categories), 2), np.int32)
     label[:, START] = np.arange(len(label))
     product = Product(no_vertices(), no_applications(), label.copy(), none, none, np.empty((0, 0), np.int32), 0)

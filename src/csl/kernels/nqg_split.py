@@ -2,9 +2,9 @@
 
 A split of ⟨x, y⟩ is a span of x, which must occur once, with the span of y that belongs to it. The inner part is
 ⟨span of x, span of y⟩; the outer part is ⟨x, y⟩ with a fresh nonterminal in place of both. The chart of the pair tells
-which inner parts a grammar derives. Which outer parts it derives is found from the top: the whole pair is open; where a rule
-is applied to what is open and all children but one are derived, that child is open, and its span of y is determined.
-With c open pairs of n source symbols this costs c walks over the trie of the sources.
+which inner parts a grammar derives. Which outer parts it derives is found from the top: the whole pair is open; where
+a rule is applied to what is open and all children but one are derived, that child is open, and its span of y is
+determined. With c open pairs of n source symbols this costs c walks over the trie of the sources.
 """
 
 import numpy as np
@@ -120,7 +120,7 @@ def _open_below(parser, query, chart, opened, at):
                     for as_hole in (False, True):
                         if (hole >= 0 or q - p == b - a) if as_hole else chart.cells[p * width + q] < 0:
                             continue
-                        stack = reserve(stack, depth, 1)
+                        stack = reserve(stack, depth + 1)
                         stack[depth] = state
                         stack[depth, 0], stack[depth, 1], stack[depth, 2] = below, q, k + 1
                         stack[depth, 3] = k if as_hole else hole
@@ -128,7 +128,7 @@ def _open_below(parser, query, chart, opened, at):
                         depth += 1
             below = edge(trie, node, x[p]) if x[p] > 0 else -1
             if below >= 0:
-                stack = reserve(stack, depth, 1)
+                stack = reserve(stack, depth + 1)
                 stack[depth] = state
                 stack[depth, 0], stack[depth, 1] = below, p + 1
                 depth += 1
@@ -145,7 +145,7 @@ def _open_below(parser, query, chart, opened, at):
             while more:
                 first, n = _hole(parser.rules, rule, y, place, length, chart.items, chosen, hole)
                 if first >= 0 and _same_nonterminals(x, cell // width, cell % width, y, first, n):
-                    opened = add_item(opened, cell, first, n, 0, np.int32(cell), chosen[:0])
+                    opened = add_item(opened, cell, first, n, np.int64(0), np.int32(cell), chosen[:0])
                 more = next_choice(chart, spans, chosen, hole)
             rule = trie.following[rule]
     return opened
@@ -200,7 +200,7 @@ def splits(parser, budget, ids, parentheses, shape):
         if spent(budget, used):
             continue
         opened = Chart(np.full(width * width, -1, np.int32), opened_items, 0)
-        opened = add_item(opened, n, 0, len(y), 0, np.int32(n), y[:0])
+        opened = add_item(opened, n, np.int64(0), len(y), np.int64(0), np.int32(n), y[:0])
         at = 0
         while at < opened.size:
             opened = _open_below(parser, query, chart, opened, at)
@@ -235,7 +235,7 @@ def splits(parser, budget, ids, parentheses, shape):
 
 @njit(cache=True, nogil=True)
 def touched(rules, rule, others, target_too):
-    """Say of each of `others` whether the rule's source, and target if `target_too`, may be used in deriving it."""
+    """Tell for each of `others` whether the rule's source, and target if `target_too`, may be used in deriving it."""
     values, begin, middle = rules
     out = np.zeros(len(others), np.bool_)
     for k in range(len(others)):

@@ -213,12 +213,12 @@ def draw(tables, depth, least, even, seed, start, count, longest):
             top -= 1
             mode, d = stack[top, 2], stack[top, 3]
             pair, t = _pick_transition(tables, stack[top, 0], stack[top, 1], mode, d, weights, generator)
-            out = reserve(out, size, 1)
+            out = reserve(out, size + 1)
             out[size] = tables.rule[pair]
             size += 1
             first, last = tables.arguments[t], tables.arguments[t + 1]
             leaves += first == last
-            stack = reserve(stack, top, last - first)
+            stack = reserve(stack, top + last - first)
             deep = _pick_deep(tables, first, last, d, weights, generator) if mode == EXACT else -1
             for p in range(first, last):  # the first child goes on top
                 c, place = tables.classes[p], top + (last - 1 - p)
@@ -282,12 +282,12 @@ def draw_local(local, depth, least, seed, start, count, used, longest):
                 weights[n] = 1.0 if local.levels[row] <= d else 0.0
                 n += 1
             row = local.rows[g] + _pick(weights, n, generator)
-            out = reserve(out, size, 1)
+            out = reserve(out, size + 1)
             out[size] = r
             size += 1
             arity = local.arity[r]
             leaves += arity == 0
-            stack = reserve(stack, top, arity)
+            stack = reserve(stack, top + arity)
             for k in range(arity):
                 place = top + arity - 1 - k
                 stack[place, 0], stack[place, 1] = local.contexts[r] + k, local.children[row, k]
@@ -326,7 +326,7 @@ def _expand_side(rules, used, offsets, most, side):
             if length > most:
                 too_long = True
                 continue
-            buffer = reserve(buffer, end, length)
+            buffer = reserve(buffer, end + length)
             at = end
             for s in rules.values[a:b]:
                 if s > 0:
@@ -337,13 +337,13 @@ def _expand_side(rules, used, offsets, most, side):
                         buffer[at] = buffer[z]
                         at += 1
             top -= arity_of(rules, used[q])
-            stack = reserve(stack, top, 1)
+            stack = reserve(stack, top + 1)
             stack[top, 0], stack[top, 1] = end, at
             top += 1
             end = at
         if not too_long:
             length = stack[0, 1] - stack[0, 0]
-            out = reserve(out, size, length)
+            out = reserve(out, size + length)
             out[size : size + length] = buffer[stack[0, 0] : stack[0, 1]]
             size += length
         out_offsets[i + 1] = size
@@ -356,8 +356,8 @@ def expand(rules, used, offsets, most):
 
     Returns (x values, x offsets, y values, y offsets). A side of more than `most` tokens is left empty.
     """
-    x, x_offsets = _expand_side(rules, used, offsets, most, SOURCE)
-    y, y_offsets = _expand_side(rules, used, offsets, most, TARGET)
+    x, x_offsets = _expand_side(rules, used, offsets, most, np.int64(SOURCE))
+    y, y_offsets = _expand_side(rules, used, offsets, most, np.int64(TARGET))
     return x, x_offsets, y, y_offsets
 
 
@@ -423,7 +423,7 @@ def context_counts(rules, offsets, contexts, arity):
             r = rules[p]
             top -= 1
             counts[stack[top], r] += 1
-            stack = reserve(stack, top, arity[r])
+            stack = reserve(stack, top + arity[r])
             for k in range(arity[r] - 1, -1, -1):
                 stack[top] = contexts[r] + k
                 top += 1

@@ -78,9 +78,9 @@ def no_vertices() -> Vertices:
 def add_application(made: Applications, size: int, rule: int, children: IntArray) -> Applications:
     """Append an application after the `size` there are."""
     rules, arguments, places = made
-    rules, arguments = reserve(rules, size, 1), reserve(arguments, size + 1, 1)
+    rules, arguments = reserve(rules, size + 1), reserve(arguments, size + 2)
     at = arguments[size]
-    places = reserve(places, at, len(children))
+    places = reserve(places, at + len(children))
     for t in range(len(children)):
         places[at + t] = children[t]
     rules[size], arguments[size + 1] = rule, at + len(children)
@@ -90,7 +90,7 @@ def add_application(made: Applications, size: int, rule: int, children: IntArray
 @njit(cache=True, nogil=True)
 def add_vertex(made: Vertices, vertex: int, span: IntArray, size: int) -> Vertices:
     """Append a vertex after the `vertex` there are, whose applications are the last of `size`."""
-    spans, applications = reserve(made.spans, vertex, 1), reserve(made.applications, vertex + 1, 1)
+    spans, applications = reserve(made.spans, vertex + 1), reserve(made.applications, vertex + 2)
     spans[vertex] = span
     applications[vertex + 1] = size
     return Vertices(spans, applications)
@@ -135,7 +135,7 @@ def _room(trie: Trie) -> tuple[IntArray, IntArray, IntArray]:
 @njit(cache=True, nogil=True)
 def _add_edge(edges: IntArray, size: int, source: int, cell: int, onto: int, pending: IntArray, at: int) -> IntArray:
     """Write an edge and put it first on the list of those that arrive at a position."""
-    edges = reserve(edges, size, 1)
+    edges = reserve(edges, size + 1)
     edges[size, FROM], edges[size, CELL], edges[size, ONTO], edges[size, NEXT] = source, cell, onto, pending[at]
     pending[at] = size
     return edges
@@ -143,7 +143,7 @@ def _add_edge(edges: IntArray, size: int, source: int, cell: int, onto: int, pen
 
 @njit(cache=True, nogil=True)
 def _add_state(states: IntArray, size: int, node: int) -> IntArray:
-    states = reserve(states, size, 1)
+    states = reserve(states, size + 1)
     states[size, NODE], states[size, FIRST], states[size, FOLLOWING] = node, -1, -1
     return states
 
@@ -166,14 +166,14 @@ def _recognise(
         return Recognised(np.empty(0, np.int32), states, edges, tables)
     cells = np.full(width * width, -1, np.int32)
     pending = np.full(width, -1, np.int32)
-    n_states = n_edges = 0
+    n_states = n_edges = np.int64(0)
     for i in range(n - 1, -1, -1):
         root = n_states
-        states = _add_state(states, n_states, 0)
+        states = _add_state(states, n_states, np.int64(0))
         n_states += 1
-        below = edge(trie, 0, x[i]) if x[i] > 0 else -1
+        below = edge(trie, np.int64(0), x[i]) if x[i] > 0 else -1
         if below >= 0:
-            edges = _add_edge(edges, n_edges, root, -1, below, pending, i + 1)
+            edges = _add_edge(edges, n_edges, root, np.int64(-1), below, pending, i + 1)
             n_edges += 1
         for j in range(i + 1, width):
             cell = i * width + j
@@ -211,7 +211,7 @@ def _recognise(
                 node = np.int64(states[s, NODE])
                 below = edge(trie, node, x[j]) if x[j] > 0 else -1
                 if below >= 0:
-                    edges = _add_edge(edges, n_edges, s, -1, below, pending, j + 1)
+                    edges = _add_edge(edges, n_edges, s, np.int64(-1), below, pending, j + 1)
                     n_edges += 1
                 below = edge(trie, node, np.int32(0))
                 if below >= 0:
@@ -334,7 +334,7 @@ def forests(trie: Trie, max_units: int, budget: Budget, values: IntArray, offset
                 rule = units if left > 0 else -1
                 less[0] = key - 1  # the same cell with one unit less
                 while rule >= 0:
-                    made = add_application(made, size, rule, less)
+                    made = add_application(made, size, np.int32(rule), less)
                     size += 1
                     rule = trie.following[rule]
                 for at in range(begin, made.arguments[size]):

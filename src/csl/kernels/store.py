@@ -3,7 +3,6 @@
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from numba import njit
 
 from csl.kernels.flat import Rules, reserve
@@ -11,16 +10,16 @@ from csl.kernels.hashing import Table, erased_hash, find_slot, sequence_hash
 
 
 class Interned(NamedTuple):
-    """Rules with a hash table of them. The arrays may be longer than what is used: the first `count` rules."""
+    """Rules with a hash table of them. The arrays may be longer than what is used: the first `size` rules."""
 
     rules: Rules
     table: Table
-    count: int
+    size: int
 
 
 @njit(cache=True, nogil=True)
 def rule_hash(rules, rule):
-    """Hash a rule as it stands; source and target are told apart."""
+    """Hash a rule as it stands; the hash depends on where the source ends."""
     values, begin, middle, stop = rules.values, rules.begin[rule], rules.middle[rule], rules.begin[rule + 1]
     return sequence_hash(values, begin, middle) * np.uint64(0xD1342543DE82EF95) + sequence_hash(values, middle, stop)
 
@@ -31,10 +30,10 @@ def _same_rule(rules, r, others, k):
     a, b, length = rules.begin[r], others.begin[k], others.begin[k + 1] - others.begin[k]
     if rules.begin[r + 1] - a != length or rules.middle[r] - a != others.middle[k] - b:
         return False
-    for t in range(length):
-        if rules.values[a + t] != others.values[b + t]:
-            return False
-    return True
+    t = 0
+    while t < length and rules.values[a + t] == others.values[b + t]:
+        t += 1
+    return t == length
 
 
 @njit(cache=True, nogil=True)
@@ -68,8 +67,8 @@ def intern(known, new):
             r, at = count, begin[count]
             start, length = new.begin[k], new.begin[k + 1] - new.begin[k]
             count += 1
-            values, begin = reserve(values, at, length), reserve(begin, count, 1)
-            middle, following = reserve(middle, r, 1), reserve(following, r, 1)
+            values, begin = reserve(values, at + length), reserve(begin, count + 1)
+            middle, following = reserve(middle, r + 1), reserve(following, r + 1)
             values[at : at + length] = new.values[start : start + length]
             middle[r], begin[count] = at + new.middle[k] - start, at + length
             following[r] = first[slot]

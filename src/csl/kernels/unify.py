@@ -7,9 +7,9 @@ For a rule r_c and every span [i, j) of its source, two look-ups in a table of r
 (above)  a rule g whose source is r_c's with the span replaced by a nonterminal; r_add fills that hole:
          g ∘ r_add ⇒ r_c.
 
-In both cases the target side is then determined. A span that occurs twice in the source is left alone, since nothing
-says which occurrence the target belongs to; so is a g whose target occurrences overlap. A rule of n source symbols
-costs O(n²) look-ups, whatever the size of the grammar.
+In both cases the target side is then determined. A span that occurs twice in the source is skipped, since nothing
+determines which occurrence the target belongs to; so is a g whose target occurrences overlap. A rule of n source
+symbols costs O(n²) look-ups, whatever the size of the grammar.
 """
 
 from typing import NamedTuple
@@ -34,7 +34,7 @@ class Candidates(NamedTuple):
 
     rules: Rules
     origin: np.ndarray  # a row for each rule
-    count: int
+    size: int
 
 
 @njit(cache=True, nogil=True)
@@ -211,7 +211,7 @@ def no_candidates():
 def room_for(candidates, length):
     """Return the candidates with room for one of this length, and where that is to be written."""
     (values, begin, middle), origin, count = candidates
-    values = reserve(values, begin[count], length)
+    values = reserve(values, begin[count] + length)
     return Candidates(Rules(values, begin, middle), origin, count), values[begin[count] :]
 
 
@@ -225,7 +225,7 @@ def add_candidate(candidates, shape, source_length, length, r, g):
     lone = length - source_length == 1 and out[source_length] < 0
     if arity > shape.max_arity or (most > 1 and not shape.repeats) or (lone and not shape.lone_target):
         return candidates
-    begin, middle, origin = reserve(begin, count + 1, 1), reserve(middle, count, 1), reserve(origin, count, 1)
+    begin, middle, origin = reserve(begin, count + 2), reserve(middle, count + 1), reserve(origin, count + 1)
     middle[count], begin[count + 1] = at + source_length, at + length
     origin[count, 0], origin[count, 1] = r, g
     return Candidates(Rules(values, begin, middle), origin, count + 1)

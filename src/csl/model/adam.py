@@ -27,7 +27,7 @@ class LogLikelihood(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *grad: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, None]:
-        """Hand the gradients on."""
+        """Return the gradients."""
         by_context, by_rule = ctx.saved_tensors
         return grad[0] * by_context, grad[0] * by_rule, None
 
@@ -75,16 +75,16 @@ class Adam:
         return context, rule
 
     def state(self) -> dict[str, FloatArray]:
-        """Return what it takes to go on later."""
+        """Return what it takes to resume."""
         return state_of(self._theta, self._adam)
 
     def restore(self, state: dict[str, FloatArray]) -> None:
-        """Go on from a state."""
+        """Resume from a state."""
         restore(self._theta, self._adam, state)
 
 
 def state_of(parameters: Sequence[torch.Tensor], adam: torch.optim.Adam) -> dict[str, FloatArray]:
-    """Give what it takes to go on with these parameters of an optimiser."""
+    """Return what it takes to resume with these parameters of an optimiser."""
     moments = {
         f"{name}{k}": np.array(value.cpu().numpy())
         for k, slot in adam.state_dict()["state"].items()

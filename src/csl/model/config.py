@@ -17,7 +17,6 @@ class FitConfig(BaseModel):
     learning_rate: Annotated[float, Field(gt=0, le=10, description="of Adam")] = 0.01
     steps: Annotated[int, Field(ge=1, description="steps of Adam, or passes of EM, at most")] = 2000
     batch_size: Annotated[int, Field(ge=1, le=10**6, description="examples a step of Adam")] = 256
-    patience: Annotated[int, Field(ge=0, description="stop after so many checks on dev without gain; 0: never")] = 0
     max_units: Annotated[int, Field(ge=0, le=100, description="lone-nonterminal sources in a row, at most")] = 1
     seed: Annotated[int, Field(ge=0, lt=2**63, description="of the initial parameters and the batches")] = 0
     restarts: Annotated[int, Field(ge=1, le=1000, description="fits, each with its own seed; the likeliest counts")] = 1
@@ -47,7 +46,7 @@ MANY_EXAMPLES = 5000
 
 
 def choose(rules: int, examples: int) -> tuple[FitConfig, str]:
-    """Choose options by the size of the data; say why."""
+    """Choose options by the size of the data; return also the reason."""
     config = PRESETS["cogs" if examples > MANY_EXAMPLES else "geoquery"]
     options = f"{config.states} states, {config.steps:,} steps, learning rate {config.learning_rate}"
     return config, f"{rules:,} rules and {examples:,} examples: {options}"

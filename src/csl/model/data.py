@@ -17,8 +17,8 @@ from csl.engine.engine import Engine
 from csl.errors import LimitWarning
 from csl.examples import Example
 from csl.grammar import Grammar
-from csl.kernels.inside import expectations, log_inside
 from csl.kernels.budget import COVERED
+from csl.kernels.inside import expectations, log_inside
 from csl.kernels.source_chart import Forests
 from csl.model.model import FloatArray, context_starts, softmax
 from csl.parsing.deriver import Deriver

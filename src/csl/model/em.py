@@ -36,9 +36,9 @@ class Em:
         return np.log(self._context), np.ascontiguousarray(np.log(self._rule).T)
 
     def state(self) -> dict[str, FloatArray]:
-        """Return what it takes to go on later."""
+        """Return what it takes to resume."""
         return {"context": self._context, "rule": self._rule, "last": self._last}
 
     def restore(self, state: dict[str, FloatArray]) -> None:
-        """Go on from a state."""
+        """Resume from a state."""
         self._context, self._rule, self._last = state["context"], state["rule"], state["last"]

@@ -1,8 +1,7 @@
 """Fitting θ by maximum likelihood (paper, "Learning Procedure").
 
-The forests of all training pairs are built once; then an optimiser takes steps. The dev set, if there is one, is looked
-at every few steps: the parameters that are best there are kept. As the likelihood has local optima, all of this can be
-done from several starts, each an ordinary fit with its own seed; the likeliest counts.
+The forests of all training pairs are built once; then an optimiser takes steps. As the likelihood has local optima,
+this can be done from several starts, each an ordinary fit with its own seed; the likeliest counts.
 """
 
 from collections.abc import Callable, Sequence
@@ -24,16 +23,15 @@ from csl.model.em import Em
 from csl.model.model import FloatArray, Model
 
 SPREAD = 0.05  # standard deviation of the initial parameters
-CHECK = 50  # steps between looks at the dev set, reports and checkpoints
+CHECK = 50  # steps between reports and checkpoints
 
 
 class Progress(NamedTuple):
-    """What a step came to: the mean log p(x, y) of its examples, and of the dev set if there is one; in which fit."""
+    """The result of a step: the mean log p(x, y) of its examples; in which fit."""
 
     step: int
     steps: int
     train: float
-    dev: float | None
     seed: int
 
 
@@ -71,19 +69,16 @@ def fit(
     examples: Sequence[Example],
     config: FitConfig,
     *,
-    dev: Sequence[Example] = (),
     output_cfg: OutputCfg | None = None,
     engine: Engine = ONE_THREAD,
     progress: Callable[[Progress], None] | None = None,
 ) -> Fitted:
     """Fit the parameters of a model to examples; equal examples count as often as they occur.
 
-    Pairs that the grammar does not derive are left out, and reported. With `dev` the parameters that are best there are
-    kept, and with `config.patience` fitting stops when it no longer gains. The output CFG is for the model's parsing.
+    Pairs that the grammar does not derive are left out, and reported. The output CFG is for the model's parsing.
     """
     data = build(grammar, examples, config.max_units, engine)
-    held_out = build(grammar, dev, config.max_units, engine) if dev else None
-    return likeliest([optimise(grammar, data, start, held_out, output_cfg, progress) for start in config.starts()])
+    return likeliest([optimise(grammar, data, start, output_cfg, progress) for start in config.starts()])
 
 
 def likeliest(fits: Sequence[Fitted]) -> Fitted:
@@ -96,7 +91,6 @@ def optimise(
     grammar: Grammar,
     data: ForestData,
     config: FitConfig,
-    dev: ForestData | None = None,
     output_cfg: OutputCfg | None = None,
     progress: Callable[[Progress], None] | None = None,
     checkpoint: FitCheckpoint | None = None,
@@ -104,33 +98,27 @@ def optimise(
     """Fit to pairs whose forests are built already, from one start; the rest is as for `fit`."""
     if not len(data.copies):
         raise InputError("the grammar derives none of the training pairs; was it induced from other data?")
-    if dev is not None and not len(dev.copies):
-        raise InputError("the grammar derives none of the dev pairs; leave out the dev set")
     optimiser = _optimiser(data, grammar, config)
-    best = _Best(dev, config.patience, optimiser.theta())
     number, over = 0, False
     state = checkpoint.load() if checkpoint else None
     if state:
-        for name, old in {**optimiser.state(), **best.state()}.items():  # kernels do not look at bounds
+        for name, old in optimiser.state().items():  # kernels do not look at bounds
             if name not in state or (state[name].shape, state[name].dtype) != (old.shape, old.dtype):
                 raise InputError("the checkpoint is not of this fit; fit again with --no-resume")
         number, over = int(state["number"]), bool(state["over"])
         optimiser.restore(state)
-        best.restore(state)
     while not over and number < config.steps:
         number += 1
         mean, over = optimiser.step(number)
         if over or number % CHECK == 0 or number == config.steps:
-            value, stop = best.look(optimiser.theta())
-            over = over or stop
             if checkpoint:
                 place = {"number": np.array(float(number)), "over": np.array(float(over))}
-                checkpoint.save({**optimiser.state(), **best.state(), **place})
+                checkpoint.save({**optimiser.state(), **place})
             if progress:
-                progress(Progress(number, config.steps, mean, value, config.seed))
+                progress(Progress(number, config.steps, mean, config.seed))
     levels = int(fewest_levels(data.forests).max())
-    model = Model(grammar, *best.theta, output_cfg, config.max_units, levels)
-    log_prob = data.mean(*best.theta)
+    model = Model(grammar, *optimiser.theta(), output_cfg, config.max_units, levels)
+    log_prob = data.mean(*optimiser.theta())
     return Fitted(model, data.left_out, log_prob, number, config.seed, (log_prob,))
 
 
@@ -147,34 +135,6 @@ def _optimiser(data: ForestData, grammar: Grammar, config: FitConfig) -> _Optimi
             "Adam needs torch: pip install 'compositional-structure-learner[model]', or choose --set optimizer=em"
         ) from error
     return Adam(data, context, rule, config)
-
-
-class _Best:
-    """The parameters that are best on the dev set, if there is one; otherwise the last."""
-
-    def __init__(self, dev: ForestData | None, patience: int, theta: tuple[FloatArray, FloatArray]) -> None:
-        self._dev, self._patience = dev, patience
-        self._value, self._waited = -np.inf, 0
-        self.theta = theta
-
-    def look(self, theta: tuple[FloatArray, FloatArray]) -> tuple[float | None, bool]:
-        """Return the dev set's mean log p(x, y), and whether to stop."""
-        if self._dev is None:
-            self.theta = theta
-            return None, False
-        value = self._dev.mean(*theta)
-        if value > self._value:
-            self._value, self._waited, self.theta = value, 0, theta
-        else:
-            self._waited += 1
-        return value, 0 < self._patience <= self._waited
-
-    def state(self) -> dict[str, FloatArray]:
-        return {"best": np.array([self._value, self._waited]), "best0": self.theta[0], "best1": self.theta[1]}
-
-    def restore(self, state: dict[str, FloatArray]) -> None:
-        self._value, self._waited = float(state["best"][0]), int(state["best"][1])
-        self.theta = state["best0"], state["best1"]
 
 
 def with_labels(

@@ -225,7 +225,9 @@ class Model:
         compact = compacted(forests, self._contexts)
         rules = tuple(self.deriver.rules[r] for r in compact.rules)
         try:
-            found = best_outputs(compact.forests, rules, compact.starts, self.log_p(compact.contexts, compact.rules), k, budget)
+            found = best_outputs(
+                compact.forests, rules, compact.starts, self.log_p(compact.contexts, compact.rules), k, budget
+            )
         except AmbiguityError:
             return Abstained.STOPPED if budget.stop[0] else Abstained.TOO_MANY
         return [Parse(ranked.target, ranked.derivation, -ranked.cost) for ranked in found] or Abstained.TOO_LONG

@@ -172,9 +172,7 @@ class Deriver:
         return list(dict.fromkeys(token for token in source if token not in self._known))
 
 
-def _derive(
-    places: Places, pairs: Ragged, parser: Parser
-) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64], int]:
+def _derive(places: Places, pairs: Ragged, parser: Parser) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64], int]:
     """Derive some of the pairs, which are sources and targets in turn; also tell how many were given up."""
     # the pairs stand behind the rules, as rules that the trie does not have
     values, begin, middle = parser.rules

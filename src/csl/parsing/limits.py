@@ -74,7 +74,7 @@ def check(budget: Budget, items: int) -> None:
 
 
 def given_up(outcomes: Iterable[object], total: int) -> str:
-    """Say how many of the inputs were given up, and why; nothing if none was."""
+    """Describe how many of the inputs were given up, and why; empty if none was."""
     why = Counter(o.value for o in outcomes if isinstance(o, Abstained) and o is not Abstained.NOT_COVERED)
     reasons = ", ".join(f"{number:,} {reason}" for reason, number in sorted(why.items()))
     return f"{why.total():,} of {total:,} inputs given up: {reasons}" if why else ""

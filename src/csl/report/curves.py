@@ -45,7 +45,9 @@ def induction_curve(metrics: list[dict[str, Any]]) -> list[InductionStep]:
 def fit_curve(metrics: list[dict[str, Any]]) -> list[FitStep]:
     """Give mean log probabilities along fitting."""
     lines = [line for line in metrics if line.get("stage") in STAGES]
-    return [FitStep(stage=m["stage"], step=m["step"], train=m["train"], dev=m["dev"]) for m in evenly(lines, POINTS)]
+    return [
+        FitStep(stage=m["stage"], step=m["step"], train=m["train"], dev=m.get("dev")) for m in evenly(lines, POINTS)
+    ]
 
 
 def training_curves(folder: Path) -> dict[str, list[TrainStep]]:

@@ -72,7 +72,6 @@ def fit_into(
     examples: Sequence[Example],
     config: FitConfig,
     *,
-    dev: Sequence[Example] = (),
     unlabelled: Sequence[Sequence[str]] = (),
     ratio: float = 1.0,
     engine: Engine = ONE_THREAD,
@@ -86,7 +85,7 @@ def fit_into(
     are told and made anew.
     """
     grammar, output_cfg = read_run(folder)
-    whole = _hash(*grammar, config, *map(_pair, examples), "dev", *map(_pair, dev), "unlabelled", *unlabelled, ratio)
+    whole = _hash(*grammar, config, *map(_pair, examples), "unlabelled", *unlabelled, ratio)
     log_file, logs = folder / "metrics.jsonl", dict[str, list[str]]()  # of each stage
 
     def write_log(name: str, lines: list[str]) -> None:
@@ -94,10 +93,7 @@ def fit_into(
         write_text(log_file, "".join(f"{line}\n" for line in [*others, *chain(*logs.values())]))
 
     def fit_all(name: str, examples: Sequence[Example], data: ForestData) -> Fitted:
-        held_out = build(grammar, dev, config.max_units, engine) if dev else None
-        if held_out and held_out.left_out:
-            say(f"{len(held_out.left_out):,} dev pairs left out: the grammar does not derive them, or in too many ways")
-        about = _hash(*grammar, *map(_pair, examples), "dev", *map(_pair, dev))
+        about = _hash(*grammar, *map(_pair, examples))
         checkpoints, fits = dict[int, ArraysCheckpoint](), list[Fitted]()
 
         def log(report: Progress) -> None:
@@ -111,7 +107,7 @@ def fit_into(
             if state := checkpoint.load():
                 say(f"going on after step {int(state['number']):,}")
                 write_log(name, checkpoint.lines)
-            fits.append(optimise(grammar, data, start, held_out, output_cfg, log, checkpoint))
+            fits.append(optimise(grammar, data, start, output_cfg, log, checkpoint))
             if config.restarts > 1:
                 value = f"mean log p(x, y) {fits[-1].log_prob:.3f}"
                 say(f"start {number} of {config.restarts}, seed {start.seed}: {value}")

@@ -1,6 +1,6 @@
 """A stream of sampled pairs in constant memory.
 
-Draws are numbered and made in chunks of fixed size, so that the stream depends on the seed alone, not on the number of
+Draws are numbered and made in chunks of fixed size, so that the stream depends only on the seed, not on the number of
 threads. If a grammar has fewer distinct pairs than are asked for, the stream ends when draws bring almost nothing new
 any more.
 """
@@ -62,6 +62,17 @@ class Sample:
     rules: tuple[int, ...]
 
 
+class Stream(Iterator[Sample]):
+    """Samples, one after the other; `exhausted` is true when they ended because nothing new came up."""
+
+    def __init__(self, samples: Callable[["Stream"], Iterator[Sample]]) -> None:
+        self.exhausted = False
+        self._samples = samples(self)
+
+    def __next__(self) -> Sample:
+        return next(self._samples)
+
+
 class Sampler:
     """Draws pairs from a grammar."""
 
@@ -90,7 +101,7 @@ class Sampler:
         self._deriver = Deriver(grammar)
         vocabulary = self._deriver.vocabulary
         self._tokens = np.array([vocabulary.token(i) for i in range(len(vocabulary))], object)
-        self.exhausted = False  # whether the last stream ended because nothing new came up
+        self._last: Stream | None = None
         if config.strategy in ("uniform", "coverage"):
             self._draw = self._local(grammar, output_cfg)
         else:
@@ -131,7 +142,7 @@ class Sampler:
         return partial(_draw_local, local, config.max_depth, config.min_depth, config.seed, uses, config.max_length)
 
     def _nothing(self, output_cfg: OutputCfg | None) -> InputError:
-        """Say why there is nothing to draw."""
+        """Explain why there is nothing to draw."""
         least, most = self.config.min_depth, self.config.max_depth
         if least > 1 and not any(rule.arity for rule in self.rules):
             return InputError("no rule of the grammar has nonterminals, so that there is nothing to recombine")
@@ -139,14 +150,22 @@ class Sampler:
             return InputError("no rules have types that fit together to a whole output: see docs/output-cfg.md")
         return InputError(f"no valid derivation has between {least} and {most} levels; change the depths")
 
-    def stream(self, count: int, engine: Engine = ONE_THREAD) -> Iterator[Sample]:
-        """Draw `count` pairs, fewer if there are not so many; then `exhausted` is true."""
+    @property
+    def exhausted(self) -> bool:
+        """Whether the stream that was started last ended because nothing new came up."""
+        return self._last is not None and self._last.exhausted
+
+    def stream(self, count: int, engine: Engine = ONE_THREAD) -> Stream:
+        """Draw `count` pairs, fewer if there are not so many; streams do not depend on each other."""
+        self._last = Stream(lambda stream: self._samples(count, engine, stream))
+        return self._last
+
+    def _samples(self, count: int, engine: Engine, stream: Stream) -> Iterator[Sample]:
         found, drawn, fresh = 0, 0, 0
         slots, known = np.zeros(1 << 16, np.uint64), 0  # keys of pairs that are not wanted (again)
         if self.config.new and self._train:
             x, y = (self._deriver.encode(getattr(e, side) for e in self._train) for side in ("source", "target"))
             _, slots, known = keep_new(pair_keys(*x, *y), slots, known)
-        self.exhausted = False
         if count < 1:
             return
         keep = self._chances()
@@ -173,7 +192,7 @@ class Sampler:
                         return
                 if drawn % PATIENCE == 0:
                     if fresh * self.config.balance < max(1, SCARCE * min(found, PATIENCE * CHUNK)):
-                        self.exhausted = True
+                        stream.exhausted = True
                         return
                     fresh = 0
 

@@ -52,7 +52,7 @@ def build_tables(automaton: Automaton, context: FloatArray, rules: FloatArray, d
             cdf[mode, d] = cumulated(products[mode], pairs)
             weight = rules[:, pair_rule] * np.add.reduceat(products[mode], pairs[:-1])
             for s in range(states):
-                pair_cdf[mode, d, s] = cumulated(weight[s], kinds)
+                pair_cdf[mode, d, s] = cumulated(np.ascontiguousarray(weight[s]), kinds)
             np.add.at(state[mode, d].T, pair_kind, weight.T)
             reach[mode, d] = context @ state[mode, d]
     return Tables(

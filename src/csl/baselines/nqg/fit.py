@@ -33,7 +33,7 @@ CHECK = 100  # steps between reports and checkpoints
 
 
 class NqgProgress(NamedTuple):
-    """What the steps since the last report came to: their mean log p(y | x)."""
+    """The result of the steps since the last report: their mean log p(y | x)."""
 
     step: int
     steps: int
@@ -94,7 +94,7 @@ class LogMarginal(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *grad: torch.Tensor) -> tuple[torch.Tensor, None]:
-        """Hand the gradient on."""
+        """Return the gradient."""
         (gradient,) = ctx.saved_tensors
         return grad[0] * gradient, None
 
@@ -160,7 +160,7 @@ class _Adam:
         device = self._trained[0].device
         on_gpu = device.type == "cuda"
         self._dropout = torch.cuda.default_generators[device.index] if on_gpu else torch.default_generator
-        self._chances = f"dropout_{device.type}"  # on another device there is no going on from these
+        self._chances = f"dropout_{device.type}"  # another device cannot resume from these
 
     def step(self, number: int) -> float:
         """Take step `number`, which decides the batch; return the batch's mean log p(y | x)."""
@@ -184,11 +184,11 @@ class _Adam:
         return float(mean.item())
 
     def state(self) -> dict[str, FloatArray]:
-        """Return what it takes to go on later."""
+        """Return what it takes to resume."""
         return {**state_of(self._trained, self._adam), self._chances: self._dropout.get_state().numpy()}
 
     def restore(self, state: dict[str, FloatArray]) -> None:
-        """Go on from a state."""
+        """Resume from a state."""
         restore(self._trained, self._adam, state)
         if self._chances in state:
             self._dropout.set_state(torch.from_numpy(state[self._chances]))

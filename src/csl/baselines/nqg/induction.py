@@ -2,7 +2,7 @@
 
 The grammar starts with a rule for each distinct example and identity rules for the tokens that both sides share. A
 candidate is a rule that, with a rule that is derivable already, makes up an existing rule; `csl.kernels.nqg_split`
-finds them. Its gain is what the rules that it lets go cost, less its own cost, less what it adds to the cost of the
+finds them. Its gain is what the rules that it removes cost, less its own cost, less what it adds to the cost of the
 outputs given the inputs: log₂ of the derivations of an input by those of the pair, estimated on a few of the examples
 that the candidate may touch. The best candidate is added, and what is then derivable goes, until nothing gains.
 
@@ -39,7 +39,7 @@ PARENTHESES = ("(", ")")
 
 
 class Addition(NamedTuple):
-    """What a step of the search came to."""
+    """The result of a step of the search."""
 
     step: int
     rule: Rule
@@ -85,7 +85,7 @@ class Search:
         self._drawn = np.random.default_rng(config.seed).permutation(examples)  # evidence is taken in this order
         self.alive, self._seed = np.zeros(0, np.bool_), np.zeros(0, np.bool_)
         self._size = np.zeros(0)
-        self._saved = np.zeros(0)  # candidate → code length of the rules it lets go
+        self._saved = np.zeros(0)  # candidate → code length of the rules it removes
         self._added = np.zeros(0)  # candidate → what it adds to the cost of outputs, as seen last
         self._seen = np.zeros(0, np.int64)  # candidate → the step when that was
         self._candidates: dict[int, Ids] = {}  # rule alive → the candidates found for it
@@ -133,7 +133,7 @@ class Search:
                 again = True
 
     def cost_of_outputs(self, c: int) -> float:
-        """Estimate what candidate c, with the rules gone that it lets go, adds to the code length of the outputs."""
+        """Estimate what candidate c, without the rules that it removes, adds to the code length of the outputs."""
         near = self._drawn[touched(self._store.arrays, c, self._drawn, False)]
         evidence = near[: self._config.evidence]
         if not len(evidence):
@@ -165,7 +165,7 @@ class Search:
         return Parser(rules, trie, alive, MAX_NONTERMINALS, 0)
 
     def _current(self) -> Parser:
-        """Return a parser of the rules alive; the trie still serves when some of them have gone, as long as none comes."""
+        """Return a parser of the rules alive; the trie serves for as long as rules only go."""
         return Parser(self._store.arrays, self._trie, self.alive, MAX_NONTERMINALS, 0)
 
     def _derivations(self, rules: Ids, banned: Ids) -> tuple[Ids, npt.NDArray[np.int64]]:
