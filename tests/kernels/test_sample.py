@@ -74,6 +74,7 @@ def test_coverage_evens_out_uses_and_counts_them() -> None:
     assert used[1].sum() == 1300
 
 
+@settings(deadline=None)  # compiling takes longer
 @given(st.lists(st.lists(st.floats(0, 1e3), max_size=5), max_size=6))
 def test_cumulated_restarts_in_every_group(groups: list[list[float]]) -> None:
     weights, offsets = flat(groups, np.float64)  # type: ignore[arg-type]
