@@ -108,9 +108,8 @@ def build_trie(rules, ids):
 
 
 @njit(cache=True, nogil=True)
-def first_place(rules, rule, y, items, children):
-    """Return (place, length) of the first occurrence in y of a rule's target filled with items, or (−1, 0)."""
-    values, a, b = rules.values, rules.middle[rule], rules.begin[rule + 1]
+def first_place(values, a, b, y, items, children):
+    """Return (place, length) of the first occurrence in y of the target `values[a:b]` filled with items, or (−1, 0)."""
     m = len(y)
     length = 0
     for p in range(a, b):
@@ -170,12 +169,13 @@ def next_choice(chart, spans, chosen, fixed):
 
     Returns False after the last choice.
     """
+    cells, items, _ = chart
     for t in range(len(spans) - 1, -1, -1):
         if t != fixed:
-            chosen[t] = chart.items[chosen[t], NEXT]
+            chosen[t] = items[chosen[t], NEXT]
             if chosen[t] >= 0:
                 return True
-            chosen[t] = chart.cells[spans[t]]
+            chosen[t] = cells[spans[t]]
     return False
 
 
@@ -234,13 +234,15 @@ def _apply(parser, rule, query, spans, cell, chart, chosen, most):
 
     Returns the chart and the number of steps, which is no more than `most` by much.
     """
+    values, begin, middle = parser.rules
+    a, b, y = middle[rule], begin[rule + 1], query.y
     steps, more = 0, parser.alive[rule] and rule != query.banned
     if more:
         for t in range(len(spans)):
             chosen[t] = chart.cells[spans[t]]
     while more:
-        steps += 1 + len(query.y) // PLACES
-        place, length = first_place(parser.rules, rule, query.y, chart.items, chosen)
+        steps += 1 + len(y) // PLACES
+        place, length = first_place(values, a, b, y, chart.items, chosen)
         if place >= 0:
             chart = add_item(chart, cell, place, length, np.int64(0), rule, chosen[: len(spans)])
         more = next_choice(chart, spans, chosen, -1) and steps <= most
@@ -250,7 +252,7 @@ def _apply(parser, rule, query, spans, cell, chart, chosen, most):
 @njit(cache=True, nogil=True)
 def _apply_lone(parser, query, cell, chart, chosen, most):
     """Close a cell under the rules whose source is a lone nonterminal; return also the number of steps."""
-    trie, steps = parser.trie, 0
+    (values, begin, middle), trie, steps, y = parser.rules, parser.trie, 0, query.y
     item = chart.cells[cell]
     while item >= 0 and steps <= most:
         units = np.int64(chart.items[item, UNITS]) + 1
@@ -258,9 +260,9 @@ def _apply_lone(parser, query, cell, chart, chosen, most):
         while rule >= 0:
             steps += 1
             if parser.alive[rule] and rule != query.banned:
-                steps += len(query.y) // PLACES
+                steps += len(y) // PLACES
                 chosen[0] = item
-                place, length = first_place(parser.rules, rule, query.y, chart.items, chosen)
+                place, length = first_place(values, middle[rule], begin[rule + 1], y, chart.items, chosen)
                 if place >= 0:
                     chart = add_item(chart, cell, place, length, units, rule, chosen[:1])
             rule = trie.following[rule]
