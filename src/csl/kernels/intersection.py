@@ -103,11 +103,13 @@ def _find_outputs(task, v, product, found, held):
     applications, numbers, label, _, _, steps = found
     (values, begin, middle), first, last, spans = labels.rules, product.first, product.last, product.label
     v0, y = forests.vertices[k], labels.values[labels.offsets[k] : labels.offsets[k + 1]]
-    size = n_labels = np.int64(0)
+    size, n_labels, chosen = np.int64(0), np.int64(0), np.empty(0, np.int32)
     for a in range(forests.applications[v], forests.applications[v + 1]):
         rule = forests.rules[a]
         args = forests.children[forests.arguments[a] : forests.arguments[a + 1]] - v0
-        chosen, more = np.empty(len(args), np.int32), True
+        if len(chosen) != len(args):
+            chosen = np.empty(len(args), np.int32)
+        more = True
         for t in range(len(args)):
             chosen[t] = first[args[t]]
             more = more and first[args[t]] < last[args[t]]
