@@ -70,8 +70,9 @@ def evaluate(
         console.print(score_table(groups, total))
     if errors:
         pairs = zip(examples, outputs, strict=True)
-        wrong = [Example(e.source, e.target, {"predicted": o}) for e, o in pairs if o and not same_output(o, e.target_text)]
-        write_examples(errors, wrong, columns=("predicted",))
+        wrong = [(e, o) for e, o in pairs if o and not same_output(o, e.target_text)]
+        found = [Example(e.source, e.target, {"predicted": o}) for e, o in wrong]
+        write_examples(errors, found, columns=("predicted",))
         console.print(f"{errors}: {len(wrong):,} wrong outputs")
 
 
