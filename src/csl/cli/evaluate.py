@@ -69,10 +69,12 @@ def evaluate(
         total, groups = score(examples, outputs)
         console.print(score_table(groups, total))
     if errors:
-        pairs = zip(examples, outputs, strict=True)
-        wrong = [(e, o) for e, o in pairs if o and not same_output(o, e.target_text)]
-        found = [Example(e.source, e.target, {"predicted": o}) for e, o in wrong]
-        write_examples(errors, found, columns=("predicted",))
+        wrong = [
+            Example(example.source, example.target, {"predicted": output})
+            for example, output in zip(examples, outputs, strict=True)
+            if output and not same_output(output, example.target_text)
+        ]
+        write_examples(errors, wrong, columns=("predicted",))
         console.print(f"{errors}: {len(wrong):,} wrong outputs")
 
 
