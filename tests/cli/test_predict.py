@@ -131,8 +131,8 @@ def test_bad_input_is_refused(trained: Path, known: Path, tmp_path: Path) -> Non
         ((tmp_path / "absent", known), "absent: holds no model that `csl train` wrote"),
         ((tmp_path, known), "holds no model that `csl train` wrote"),
         ((trained, known, "--device", "warp"), "no device 'warp' here; try --device cpu"),
-        ((trained, known, "-k", 2), "2 outputs need as many beams, not 1"),
-        ((trained, known, "--out", tmp_path), "cannot be written: it is a folder"),
+        ((trained, known, "-k", 2), "number of beams, 1"),
+        ((trained, known, "--out", tmp_path), "cannot be written: it is a folder; name a file"),
     ):
         assert reason in refused(*arguments)
     for option in ("--beams", "-k", "--batch-size", "--threads"):
