@@ -192,7 +192,7 @@ class Run:
         return [own.name] if unlabelled and own.exists() and own.samefile(unlabelled) else []
 
     def _has(self, name: str) -> bool:
-        return (self.folder.path / name).exists()
+        return self.folder.file(name) is not None  # one that was edited is refused before anything is removed
 
     def _from_cache(self, stage: Stage, key: str) -> Figures | None:
         found = self.cache.find(stage.name, key) if self.cache else None
