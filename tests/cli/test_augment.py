@@ -11,7 +11,7 @@ from csl.datasets import scan
 from csl.examples import Example, read_examples, write_examples
 from csl.runs.folder import RunFolder
 
-from .commands import command, contents, done, refused, write
+from .commands import contents, done, refused, write
 
 WEAK = {"a b": "Q", "c d": "R", "e f g": "S", "h i": "T", "k": "U"}
 FIVE = {"a": "A", "b": "B", "c": "C", "a and b": "A B", "b and a": "B A"}
@@ -132,41 +132,3 @@ def test_fewer_pairs_than_asked_for_are_a_warning(tmp_path: Path) -> None:
     lines = done("augment", write(tmp_path / "five.tsv", FIVE), "--out", tmp_path / "run", *options)
     assert any(line.startswith("warning: only 7 of 1,000") for line in lines)
     assert figures(tmp_path / "run", "merge")["synthetic"] == 3 * 3 - 2
-
-
-def test_without_torch_the_model_is_fitted_by_em(weak: Path, tmp_path: Path) -> None:
-    hidden = "import importlib.util as u, sys; sys.modules['torch'] = None; f = u.find_spec\n"
-    hidden += "u.find_spec = lambda name, *a: None if name == 'torch' else f(name, *a)"
-    found = command("augment", weak, "--out", tmp_path / "run", "-n", 10, prelude=hidden)
-    assert (found.returncode, found.stderr) == (0, "")
-    assert "warning: torch is not installed" in found.stdout
-    assert figures(tmp_path / "run", "fit")["config"]["optimizer"] == "em"
-
-
-@pytest.mark.parametrize(
-    ("options", "named"),
-    [
-        (["--preset", "scna"], "'scan'"),
-        (["--strategy", "unifrom"], "strategy = 'unifrom'"),
-        (["--temperature", "-1"], "temperature = -1.0"),
-        (["--temperature", "2", "--strategy", "uniform"], "--temperature"),
-        (["--strategy", "uniform", "--set", "temperature=3"], "tempered"),
-        (["--set", "min_depth=9", "--set", "max_depth=3"], "min_depth 9"),
-        (["--set", "seed=1"], "--seed"),
-        (["--seed-rules", "absent.txt"], "absent.txt: "),
-        (["--seeds", "absent.txt"], "--seed-rules"),
-        (["--output-cfg", "absent.cfg"], "absent.cfg: "),
-    ],
-)
-def test_wrong_options_are_refused_before_anything_is_written(
-    options: list[str], named: str, weak: Path, tmp_path: Path
-) -> None:
-    assert named in refused("augment", weak, "--out", tmp_path / "run", *options)
-    assert str(tmp_path / "no.jsonl") in refused("augment", tmp_path / "no.jsonl", "--out", tmp_path / "run")
-    assert not (tmp_path / "run").exists()
-
-
-def test_json_lines_with_other_fields(tmp_path: Path) -> None:
-    path = tmp_path / "train.jsonl"
-    path.write_text("".join(json.dumps({"q": x, "a": y}) + "\n" for x, y in WEAK.items()), "utf-8")
-    done("augment", path, "--out", tmp_path / "run", "-n", 10, "--input-field", "q", "--output-field", "a")

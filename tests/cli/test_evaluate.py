@@ -120,9 +120,7 @@ def test_white_space_around_punctuation_does_not_count(tmp_path: Path) -> None:
     assert rows(done("evaluate", tmp_path / "made.tsv", test))[-1][1:3] == ["4", "50.0%"]
 
 
-def test_wrong_files_are_refused(
-    fitted: Path, trained: Path, learned: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_wrong_files_are_refused(fitted: Path, trained: Path, learned: Path, tmp_path: Path) -> None:
     texts = {"other": "jump\tJUMP\n" * 4, "few": "jump\tJUMP\n", "one": "walk left\tX\nlook right\n"}
     for name, text in texts.items():
         (tmp_path / f"{name}.tsv").write_text(text, "utf-8")
@@ -140,5 +138,3 @@ def test_wrong_files_are_refused(
         ((trained, learned, "--device", "warp"), "--device cpu"),
     ):
         assert named in refused("evaluate", *arguments)
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    assert "torch, " in refused("evaluate", trained, learned)

@@ -89,7 +89,7 @@ def test_explain_draws_derivations_with_other_outputs_first(run: Path) -> None:
          "└── twice ### HOP"],
         ["", "derivation 3 of 3", "jump twice", "→ JUMP JUMP", "NT_1 twice ### NT_1 NT_1", "└── jump ### JUMP"],
     ]  # fmt: skip
-    assert explain(run, "jump twice").output.splitlines() == sum(blocks, [])
+    assert explain(run, "jump twice").output.splitlines() == [line for block in blocks for line in block]
     assert explain(run, "jump twice", "--limit", 1).output.splitlines() == blocks[0]
 
 

@@ -2,7 +2,6 @@
 
 import json
 import shutil
-import signal
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +11,7 @@ from csl.arrays import load_arrays
 from csl.runs.folder import RunFolder
 
 from .commands import command, contents, done, refused, write
-from .conftest import PAIRS, Stop
+from .conftest import PAIRS
 
 QUICK = ("--set", "optimizer=em", "--set", "steps=5")
 LONG = ("--preset", "scan", "--set", "restarts=1", "--set", "steps=300", "--set", "batch_size=4")
@@ -67,50 +66,6 @@ def test_the_run_keeps_its_options(run: Path) -> None:
     assert RunFolder(run).recipe().fit.seed == 5
 
 
-@pytest.fixture(scope="module")
-def whole(induced: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A fit of some steps that nothing stopped."""
-    folder = Path(shutil.copytree(induced, tmp_path_factory.mktemp("whole") / "run"))
-    done("fit", folder, *LONG)
-    return folder
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
-def test_a_stopped_fit_resumes_to_the_same_bytes(number: signal.Signals, run: Path, whole: Path, stop: Stop) -> None:
-    code, said = stop("csl.runs.checkpoint.Checkpoint log", 3, number, "fit", run, *LONG)
-    if number is signal.SIGINT:
-        assert (code, said) == (130, "stopped; give the same command again to resume\n")
-    else:
-        assert code == -number
-    assert not (run / "model.npz").exists()
-    assert any("resuming after step 150" in line for line in done("fit", run, *LONG))
-    assert (run / "model.npz").read_bytes() == (whole / "model.npz").read_bytes()
-    assert steps(run) == list(range(50, 301, 50))
-
-
-def test_a_damaged_model_is_reported_and_fitted_again(run: Path) -> None:
-    done("fit", run, *QUICK)
-    before = (run / "model.npz").read_bytes()
-    for cut in (0, len(before) // 2):
-        (run / "model.npz").write_bytes(before[:cut])
-        lines = done("fit", run, *QUICK)
-        assert any(line.startswith("warning: ") and str(run / "model.npz") in line for line in lines)
-        assert (run / "model.npz").read_bytes() == before
-
-
-def test_an_error_is_one_line_on_stderr_and_without_torch_em_is_used(run: Path) -> None:
-    hidden = "import importlib.util as u, sys; sys.modules['torch'] = None; f = u.find_spec\n"
-    hidden += "u.find_spec = lambda name, *a: None if name == 'torch' else f(name, *a)"
-    found = command("fit", run, "--preset", "scan", "--set", "steps=3", prelude=hidden)
-    assert (found.returncode, found.stderr) == (0, "")
-    assert "warning: torch is not installed" in found.stdout
-    assert RunFolder(run).record.stages["fit"].figures["config"]["optimizer"] == "em"
-    (run / "data" / "train.tsv").unlink()
-    found = command("fit", run, *QUICK)
-    assert (found.returncode, found.stdout, found.stderr.count("\n")) == (2, "", 1)
-    assert "train.tsv" in found.stderr
-
-
 @pytest.mark.parametrize("ending", ["txt", "tsv"])
 def test_inputs_without_outputs_are_labelled_and_fitted_again(ending: str, run: Path, tmp_path: Path) -> None:
     inputs = ["jump and jump", "jump twice and jump", "no such word", ""]
@@ -131,38 +86,9 @@ def test_inputs_without_outputs_are_labelled_and_fitted_again(ending: str, run: 
     assert "unlabelled.txt" in contents(run)
 
 
-@pytest.mark.parametrize(
-    ("options", "named"),
-    [
-        (["--set", "stepz=1"], "'steps'"),
-        (["--set", "optimizer=sgd"], "optimizer = 'sgd'"),
-        (["--set", "learning_rate=nan"], "learning_rate = 'nan'"),
-        (["--set", "seed=1"], "--seed"),
-        (["--set", "unlabeled=x"], "'unlabelled'"),
-        (["--preset", "cog"], "'cogs'"),
-        (["--config", "absent.toml"], "absent.toml: "),
-        (["--unlabelled", "absent.txt"], "absent.txt: "),
-        (["--unlabeled", "absent.txt"], "--unlabelled"),
-    ],
-)
-def test_wrong_options_are_refused_before_anything_is_written(options: list[str], named: str, run: Path) -> None:
-    before = contents(run)
-    assert named in refused("fit", run, *options)
-    assert contents(run) == before
-
-
-def test_config_file_and_settings_are_applied_over_the_preset(run: Path, tmp_path: Path) -> None:
-    (tmp_path / "o.toml").write_text("[fit]\nsteps = 3\nstates = 3\noptimizer = 'em'\n", "utf-8")
-    lines = done("fit", run, "--preset", "cogs", "--config", tmp_path / "o.toml", "--set", "steps=2")
-    assert any("3 states, 2 steps" in line for line in lines)
-    assert RunFolder(run).record.stages["fit"].figures["config"]["optimizer"] == "em"
-
-
-def test_folders_without_a_run_a_grammar_or_examples_are_refused(run: Path, tmp_path: Path) -> None:
-    assert "`csl induce`" in refused("fit", tmp_path / "absent")
-    (tmp_path / "empty").mkdir()
-    assert str(tmp_path / "empty") in refused("fit", tmp_path / "empty")
-    assert list((tmp_path / "empty").iterdir()) == []
+def test_folders_without_a_grammar_or_examples_are_refused(run: Path) -> None:
+    (run / "data" / "train.tsv").rename(run / "train.tsv")
+    assert "data/train.tsv" in refused("fit", run, *QUICK)
     (run / "grammar.txt").unlink()
     assert "grammar.txt" in refused("fit", run, *QUICK)
 

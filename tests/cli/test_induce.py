@@ -2,18 +2,16 @@
 
 import json
 import random
-import signal
 from pathlib import Path
 
 import pytest
 
 from csl.cli import app
 from csl.datasets import scan
-from csl.examples import Example, write_examples
+from csl.examples import write_examples
 from csl.grammar import read_grammar
 
-from .commands import CliRunner, command, contents, csl, done, refused, write
-from .conftest import Stop
+from .commands import CliRunner, command, contents, done, refused, write
 
 
 @pytest.fixture(scope="module")
@@ -86,14 +84,6 @@ def test_the_grammar_does_not_depend_on_the_hash_seed_or_threads(train: Path, tm
     assert (tmp_path / "1" / "grammar.txt").read_bytes() == (tmp_path / "2" / "grammar.txt").read_bytes()
 
 
-def test_config_file_and_settings_are_applied_over_the_preset(small: Path, tmp_path: Path) -> None:
-    config = tmp_path / "options.toml"
-    config.write_text("[induction]\nk_t = 3\nsteps = 2\n", "utf-8")
-    done("induce", small, "--out", tmp_path / "run", "--preset", "scan", "--config", config, "--set", "steps=1")
-    chosen = json.loads((tmp_path / "run" / "run.json").read_text("utf-8"))["stages"]["induce"]["figures"]["config"]
-    assert (chosen["k_t"], chosen["steps"], chosen["partitions"]) == (3, 1, 16)
-
-
 def test_seed_rules_and_an_output_cfg(small: Path, tmp_path: Path) -> None:
     (tmp_path / "1.txt").write_text("c ### C\n", "utf-8")
     (tmp_path / "2.txt").write_text("# more\nd ### D\n", "utf-8")
@@ -134,38 +124,6 @@ def test_an_empty_side_is_refused_with_its_line(line: str, side: str, tmp_path: 
     assert not (tmp_path / "run" / "data").exists()
 
 
-def test_an_error_is_one_line_on_stderr_and_exit_code_2(tmp_path: Path) -> None:
-    path = tmp_path / "train.tsv"
-    path.write_text("a\tA\nb\t\n", "utf-8")
-    found = command("induce", path, "--out", tmp_path / "run")
-    assert (found.returncode, found.stdout, found.stderr.count("\n")) == (2, "", 1)
-    assert found.stderr.startswith(f"error: {path}:2: ")
-
-
-@pytest.mark.parametrize(
-    ("options", "named"),
-    [
-        (["--preset", "scna"], "'scan'"),
-        (["--set", "k_aplha=1"], "'k_alpha'"),
-        (["--set", "steps=none"], "steps = 'none'"),
-        (["--set", "steps"], "key=value"),
-        (["--config", "absent.toml"], "absent.toml: "),
-        (["--config", "{folder}/bad.toml"], "bad.toml: no option 'max_nonterminal'; did you mean 'max_nonterminals'?"),
-        (["--seed-rules", "absent.txt"], "absent.txt: "),
-        (["--seeds", "absent.txt"], "--seed-rules"),
-        (["--output-cfg", "absent.cfg"], "absent.cfg: "),
-        (["--engine", "thread"], "'threads'"),
-        (["--address", "host:1"], "--engine ray"),
-    ],
-)
-def test_wrong_options_are_refused_before_anything_is_written(
-    options: list[str], named: str, small: Path, tmp_path: Path
-) -> None:
-    (tmp_path / "bad.toml").write_text("max_nonterminal = 3\n", "utf-8")
-    assert named in refused("induce", small, "--out", tmp_path / "run", *(o.format(folder=tmp_path) for o in options))
-    assert not (tmp_path / "run").exists()
-
-
 @pytest.mark.parametrize("name", ["train[bold].tsv", "[/x].tsv"])
 def test_names_and_tokens_that_look_like_markup_are_shown_as_they_are(name: str, tmp_path: Path) -> None:
     path = write(tmp_path / name, {"[bold] x [/red]": "[/] :smile:", "x": "y"})
@@ -193,42 +151,3 @@ def test_files_beside_the_examples_stay(tmp_path: Path) -> None:
     for options in ([], ["--no-resume"]):
         assert "'seed_rules.txt'" in refused("induce", train, "--out", tmp_path, *options)
         assert {(tmp_path / name).read_text("utf-8") for name in ("seed_rules.txt", "output.cfg")} == {"mine"}
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
-def test_a_stopped_run_resumes_to_the_same_bytes(number: signal.Signals, train: Path, tmp_path: Path, stop: Stop) -> None:
-    run, whole = tmp_path / "run", tmp_path / "whole"
-    options = ("--preset", "scan", "--set", "partitions=3")
-    code, said = stop("csl.runs.checkpoint.Checkpoint log", 3, number, "induce", train, "--out", run, *options)
-    if number is signal.SIGINT:
-        assert (code, said) == (130, "stopped; give the same command again to resume\n")
-    else:
-        assert code == -number
-    assert not (run / "grammar.txt").exists()
-    assert any("resuming after step" in line for line in done("induce", train, "--out", run, *options))
-    done("induce", train, "--out", whole, *options)
-    assert (run / "grammar.txt").read_bytes() == (whole / "grammar.txt").read_bytes()
-    assert not (run / "checkpoints").exists()
-    steps = [
-        [json.loads(line) | {"seconds": 0} for line in (folder / "metrics" / "induce.jsonl").open()]
-        for folder in (run, whole)
-    ]
-    assert steps[0] == steps[1]
-
-
-def test_a_damaged_checkpoint_is_reported_and_the_search_starts_over(train: Path, tmp_path: Path, stop: Stop) -> None:
-    run, options = tmp_path / "run", ("--preset", "scan", "--set", "partitions=1")
-    stop("csl.runs.checkpoint.Checkpoint log", 1, signal.SIGKILL, "induce", train, "--out", run, *options)
-    (run / "checkpoints" / "induce.npz").write_bytes(b"PK garbage")
-    lines = done("induce", train, "--out", run, *options)
-    assert any(line.startswith("warning: ") and "induce.npz" in line for line in lines)
-    assert not any("resuming" in line for line in lines)
-    assert csl("grammar", "check", run).exit_code == 0
-
-
-def test_examples_with_the_same_text_are_read_from_any_format(tmp_path: Path) -> None:
-    path = tmp_path / "train.jsonl"
-    path.write_text('{"q": "a", "a": "A"}\n', "utf-8")
-    done("induce", path, "--out", tmp_path / "run", "--input-field", "q", "--output-field", "a")
-    assert list(read_grammar(tmp_path / "run")) == list(read_grammar(tmp_path / "run" / "grammar.txt"))
-    assert Example.of("a", "A").source_text in (tmp_path / "run" / "data" / "train.tsv").read_text("utf-8")

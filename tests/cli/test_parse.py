@@ -133,16 +133,3 @@ def test_inputs_that_take_too_much_memory_are_told_from_those_not_covered(ambigu
     evaluated = done("evaluate", ambiguous, tmp_path / "test.tsv", *limit)
     assert any("1 of 3 inputs given up" in line for line in evaluated)
     assert any("33.3%" in line for line in evaluated)
-
-
-@pytest.mark.parametrize(
-    ("options", "named"),
-    [
-        (["--max-memory", "lots"], "512M"),
-        (["--max-memory", "1K"], "1K"),
-        (["--timeout", "0"], "timeout"),
-        (["--engine", "bogus"], "--engine"),
-    ],
-)
-def test_wrong_options_are_refused(fitted: Path, options: list[str], named: str) -> None:
-    assert named in refused("parse", fitted, "jump", *options)

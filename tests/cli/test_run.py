@@ -1,6 +1,5 @@
 """`csl run`: what it prints, what it refuses, and how it resumes after a kill."""
 
-import signal
 from pathlib import Path
 
 import pytest
@@ -9,7 +8,6 @@ from csl.runs.recipe import recipe_names
 
 from ..runs.tiny import TRAIN, recipe_of, write_parts
 from .commands import contents, csl, done, refused
-from .conftest import Stop
 
 TEST = {"jump twice": "JUMP JUMP", "jump and hop": "JUMP HOP"}
 
@@ -89,21 +87,6 @@ def test_without_a_recipe_they_are_listed() -> None:
 def test_wrong_arguments_are_refused_in_a_line(recipe: str, arguments: list[str], named: str, tmp_path: Path) -> None:
     assert named in refused("run", *arguments)
     assert not (tmp_path / "runs").exists()
-
-
-def test_a_run_that_was_killed_resumes(recipe: str, tmp_path: Path, stop: Stop) -> None:
-    pytest.importorskip("torch")
-    line = [recipe, "--until", "sample", "--set", "fit.optimizer=adam", "--set", "fit.steps=100"]
-    fits = "csl.model.fit.Progress __new__"  # the first report of the fit, before its checkpoint is written
-    assert stop(fits, 2, signal.SIGKILL, "run", *line)[0] == -signal.SIGKILL
-    assert not list(tmp_path.glob("runs/.cache/fit-*/done.json"))
-    lines = done("run", *line)
-    assert any(text.startswith("induce: already complete") for text in lines)
-    assert "fit: resuming after step 50" in lines
-    done("run", *line, "--runs", "other")
-    changes = Path("commands", "fit.optimizer=adam,fit.steps=100", "seed-0")
-    for name in ("model.npz", "samples.tsv"):
-        assert (tmp_path / "runs" / changes / name).read_bytes() == (tmp_path / "other" / changes / name).read_bytes()
 
 
 def test_an_edited_grammar_is_refused_and_can_be_accepted(recipe: str) -> None:

@@ -77,7 +77,7 @@ app.add_typer(grammar.app, name="grammar")
 app.add_typer(nqg.app, name="nqg")
 for known in (app, data.app, grammar.app, nqg.app):
     for info in known.registered_commands:  # a paragraph is as wide as the terminal, not as its lines in the code
-        paragraphs = inspect.cleandoc(info.callback and info.callback.__doc__ or "").split("\n\n")
+        paragraphs = inspect.cleandoc((info.callback and info.callback.__doc__) or "").split("\n\n")
         info.help = "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
 
 
