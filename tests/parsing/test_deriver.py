@@ -111,7 +111,7 @@ def test_the_forests_of_a_batch_are_those_of_its_inputs() -> None:
     deriver = Deriver(parse_grammar(["a ### A", "b ### B", "NT_1 NT_2 ### NT_2 NT_1", "NT_1 ### x NT_1"]), max_units=1)
     batch = ["ab", "a?", "abab", "ababababab", "b"]
     found = deriver.forests(batch, Limits(items=600))
-    covered, too_many = source_chart.COVERED, source_chart.TOO_MANY
+    covered, too_many = COVERED, TOO_MANY
     assert found.status.tolist() == [covered, source_chart.UNCOVERED, covered, too_many, covered]
     for k, source in enumerate(batch):
         first, stop = found.vertices[k], found.vertices[k + 1]

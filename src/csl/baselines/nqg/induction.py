@@ -36,6 +36,7 @@ Mask = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 
 PARENTHESES = ("(", ")")
+UNBOUNDED = 2**62  # items
 
 
 class Addition(NamedTuple):
@@ -178,7 +179,7 @@ class Search:
         hints, offsets = self._derivations(order, order)
         perhaps = np.flatnonzero(np.diff(offsets))
         kept = take(hints, offsets, perhaps)
-        remove_derivable(self._current(), untimed(), order[perhaps], *kept)
+        remove_derivable(self._current(), untimed(), order[perhaps], *kept, UNBOUNDED)
         for r in order[perhaps][~self.alive[order[perhaps]]]:
             self._saved[self._candidates.pop(int(r), [])] -= self._size[r]
 
