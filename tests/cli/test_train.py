@@ -258,23 +258,7 @@ def test_a_finished_training_is_not_repeated(pairs: Path, run: Path) -> None:
     assert "parameters" in train(pairs, "--out", run, *QUICK, "--no-resume").stdout
     assert (run / "model" / "model.safetensors").stat().st_mtime_ns > before
     assert weights(run) == first
-
-
-def test_another_training_is_refused_unless_it_may_replace_the_first(pairs: Path, run: Path) -> None:
-    assert train(pairs, "--out", run, *QUICK).exit_code == 0
     assert f"{run}: holds another training (seed = 0)" in refused(pairs, "--out", run, *QUICK, "--set=seed=1")
-    assert "(other data)" in refused(pairs, "--synthetic", pairs, "--out", run, *QUICK)
-    first = weights(run)
-    assert train(pairs, "--out", run, *QUICK, "--set=seed=1", "--no-resume").exit_code == 0
-    assert weights(run) != first
-
-
-@pytest.mark.parametrize("resume", [(), ("--no-resume",)])
-def test_a_folder_of_something_else_is_left_alone(resume: tuple[str, ...], pairs: Path, run: Path) -> None:
-    run.mkdir()
-    (run / "metrics.jsonl").write_text("{}\n", "utf-8")
-    assert "holds 'metrics.jsonl'" in refused(pairs, "--out", run, *QUICK, *resume)
-    assert names(run) == {"metrics.jsonl"}
 
 
 def test_ctrl_c_says_how_to_go_on_and_the_same_command_does(

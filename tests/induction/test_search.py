@@ -154,9 +154,8 @@ def test_removing_derivable_rules_is_what_a_greedy_pass_does(rules: list[Rule], 
     everything = list(bench.grammar())
     ids = bench.store.add_rules(everything, bench.vocabulary)
     hash_of = dict(zip(everything, rule_hashes(bench.store.arrays, ids).tolist(), strict=True))
-    by_size = sorted(
-        by_cost, key=lambda rule: (-size(rule, options(bench.config)), hash_of[rule])
-    )  # new rules: first by size alone
+    weights = options(bench.config)
+    by_size = sorted(by_cost, key=lambda rule: (-size(rule, weights), hash_of[rule]))  # new rules: first by size alone
     left = pass_over(pass_over(everything, by_size), by_cost)
     bench.search.remove_derivable()
     assert set(bench.grammar()) == set(left)

@@ -39,7 +39,7 @@ def derivers(cfg: OutputCfg, string: Sequence[str | Category]) -> set[Category]:
         facts |= new
 
 
-def typings_twin(cfg: OutputCfg, target: Sequence[Symbol]) -> set[tuple[str, ...]]:
+def plain_typings(cfg: OutputCfg, target: Sequence[Symbol]) -> set[tuple[str, ...]]:
     """Every typing, found by trying every assignment of categories to indices."""
     arity = len({s for s in target if isinstance(s, Nt)})
     found = set()
@@ -75,7 +75,7 @@ def test_kernels_agree_with_the_plain_recogniser(cfg: OutputCfg, sides: list[tup
     vocabulary = Vocabulary()
     compiled = cfg.compiled(vocabulary)
     values, offsets = vocabulary.encode(sides)
-    expected = [typings_twin(cfg, side) for side in sides]
+    expected = [plain_typings(cfg, side) for side in sides]
     assert typable(compiled, values, offsets).tolist() == [bool(found) for found in expected]
     assert accepted(compiled, values, offsets).tolist() == [any(x == "ROOT" for x, *_ in found) for found in expected]
     for i, side in enumerate(sides):

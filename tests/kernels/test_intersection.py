@@ -1,10 +1,13 @@
 """Forests cut down to an output, or to valid outputs, hold exactly the derivations that a plain enumeration keeps."""
 
 from collections import Counter
+from collections.abc import Sequence
+from functools import cache
+from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import assume, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from csl.examples import Example
@@ -18,17 +21,26 @@ from csl.parsing.deriver import DEFAULT, Deriver
 from csl.parsing.forest import join_forests
 from csl.parsing.limits import Limits
 
-from ..parsing.twins import Twin, grammars, inputs, output_cfgs, typing_count, unpacked
+from ..grammars import all_derivations, grammars, inputs, output_cfgs, typing_count
 
 REPEATED = list(parse_grammar(["a ### A", "NT_1 NT_2 ### NT_1 NT_2 NT_1", "NT_1 b ### NT_1 NT_1"]))
 UNITS = list(parse_grammar(["a ### A", "NT_1 ### NT_1", "NT_1 ### NT_1 A", "NT_1 a ### NT_1"]))
 
 
-def derivations(grammar: list[Rule], max_units: int, x: tuple[str, ...]) -> list[Derivation]:
-    """All derivations of an input; gives up if they are many."""
-    twin = Twin(list(Grammar(grammar)), max_units, x)
-    assume(twin.count(0, len(x), max_units) < 400)
-    return twin.trees(0, len(x), max_units)
+def unpacked(forests: Forests, k: int, rules: Sequence[Rule]) -> list[Derivation]:
+    """All derivations in the forest of input k, as often as it holds them."""
+
+    @cache
+    def below(v: int) -> list[Derivation]:
+        found: list[Derivation] = []
+        for a in range(forests.applications[v], forests.applications[v + 1]):
+            children = forests.children[forests.arguments[a] : forests.arguments[a + 1]].tolist()
+            assert all(v < child < forests.vertices[k + 1] for child in children)
+            found += [Derivation(rules[forests.rules[a]], parts) for parts in product(*map(below, children))]
+        return found
+
+    first, stop = forests.vertices[k], forests.vertices[k + 1]
+    return below(int(first)) if first < stop else []
 
 
 @settings(deadline=None, max_examples=150)
@@ -40,11 +52,11 @@ def test_the_forest_of_a_pair_holds_its_derivations_once_each(
 ) -> None:
     expected: dict[Example, list[Derivation]] = {}
     for x in sources:
-        for tree in derivations(grammar, max_units, x):
+        for tree in all_derivations(grammar, x, max_units, most=400):
             expected.setdefault(tree.example, [])
         for target in [("A",), ("B", "A"), ("A", "?")]:
             expected.setdefault(Example(x, target), [])
-        for tree in derivations(grammar, max_units, x):
+        for tree in all_derivations(grammar, x, max_units, most=400):
             if tree not in expected[tree.example]:
                 expected[tree.example].append(tree)
     deriver = Deriver(Grammar(grammar), max_units)
@@ -79,7 +91,7 @@ def test_a_typed_forest_holds_a_derivation_once_for_each_typing_from_root(
 ) -> None:
     forests = typed_forests(Grammar(grammar), max_units, cfg, sources)
     for k, x in enumerate(sources):
-        expected = Counter({tree: typing_count(tree, cfg) for tree in derivations(grammar, max_units, x)})
+        expected = Counter({tree: typing_count(tree, cfg) for tree in all_derivations(grammar, x, max_units, most=400)})
         found = Counter(unpacked(forests, k, list(Grammar(grammar))))
         assert found == +expected
         assert forests.status[k] == (COVERED if found else UNCOVERED)

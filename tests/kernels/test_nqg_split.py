@@ -11,8 +11,10 @@ from csl.grammar import Nt, Rule, Symbol, parse_rule
 from csl.kernels.budget import untimed
 from csl.kernels.nqg_split import splits
 from csl.kernels.unify import Shape
+from csl.reference import derivable, places
 
-from .twins import Encoded, derivable, places, random_rules
+from ..grammars import random_rules
+from .encoded import Encoded
 
 
 def found(rules: list[Rule], c: Rule, repeats: bool = True, lone_target: bool = True) -> set[Rule]:

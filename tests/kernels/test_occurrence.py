@@ -7,6 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from csl import reference
 from csl.engine.threads import Threads
 from csl.examples import Example
 from csl.grammar import Rule, parse_rule
@@ -14,8 +15,8 @@ from csl.induction.config import InductionConfig
 from csl.induction.objective import UNIT, Objective
 from csl.kernels.occurrence import Evidence, count_pairs, count_sides, occurs, postings
 
-from . import twins
-from .twins import Encoded, random_rules
+from ..grammars import options, random_rules
+from .encoded import Encoded
 
 texts = st.lists(st.sampled_from("aab"), min_size=1, max_size=6).map(tuple)
 outputs = st.lists(st.sampled_from("AAB"), min_size=1, max_size=6).map(tuple)
@@ -36,7 +37,7 @@ def test_a_side_occurs_where_some_substitution_makes_it_a_span(
         occurs(values, begin[0], middle[0], begin[t], middle[t]),
         occurs(values, middle[0], begin[1], middle[t], begin[t + 1]),
     )
-    assert found == (twins.occurs(rule.source, source), twins.occurs(rule.target, target))
+    assert found == (reference.occurs(rule.source, source), reference.occurs(rule.target, target))
 
 
 @settings(deadline=None, max_examples=150)
@@ -50,8 +51,8 @@ def test_counts_are_those_of_brute_force(rules: list[Rule], examples: dict[Examp
     alpha, beta = (count_sides(encoded.arrays, encoded.ids, side, evidence).tolist() for side in (0, 1))
     both = count_pairs(encoded.arrays, encoded.ids, evidence).tolist()
     for k, rule in enumerate(encoded.rules):
-        in_source = Counter({e: n for e, n in examples.items() if twins.occurs(rule.source, e.source)})
-        in_target = Counter({e: n for e, n in examples.items() if twins.occurs(rule.target, e.target)})
+        in_source = Counter({e: n for e, n in examples.items() if reference.occurs(rule.source, e.source)})
+        in_target = Counter({e: n for e, n in examples.items() if reference.occurs(rule.target, e.target)})
         assert (alpha[k], beta[k], both[k]) == tuple(
             map(Counter.total, (in_source, in_target, in_source & in_target))
         ), str(rule)
@@ -84,7 +85,7 @@ def test_costs_follow_the_paper(rules: list[Rule], examples: dict[Example, int],
         examples = dict.fromkeys(examples, 1)
     encoded = Encoded([*rules, *map(Rule.from_example, examples)])
     costs = objective(encoded, examples, config).costs(encoded.ids)
-    expected = [twins.cost(rule, examples, config) for rule in encoded.rules]
+    expected = [reference.cost(rule, examples, options(config)) for rule in encoded.rules]
     assert costs / UNIT == pytest.approx(expected, abs=1 / UNIT)
 
 

@@ -1,4 +1,4 @@
-"""The kernels of sampling against plain twins."""
+"""The kernels of sampling against plain versions."""
 
 import numpy as np
 import pytest
@@ -11,9 +11,10 @@ from csl.kernels.sample import context_counts, cumulated, draw_local, expand, ke
 from csl.model.model import context_starts
 from csl.parsing.derivation import Derivation
 from csl.parsing.deriver import Deriver
+from csl.reference import levels
 from csl.sampling.tables import build_local
 
-from ..parsing.twins import grammars
+from ..grammars import grammars
 
 UNIFORM = np.zeros((0, 0))
 
@@ -73,6 +74,7 @@ def test_coverage_evens_out_uses_and_counts_them() -> None:
     assert used[1].sum() == 1300
 
 
+@settings(deadline=None)  # compiling takes longer
 @given(st.lists(st.lists(st.floats(0, 1e3), max_size=5), max_size=6))
 def test_cumulated_restarts_in_every_group(groups: list[list[float]]) -> None:
     weights, offsets = flat(groups, np.float64)  # type: ignore[arg-type]
@@ -129,8 +131,4 @@ def test_uses_in_contexts_are_counted(rules: list[Rule], seed: int) -> None:
 def test_no_draw_is_deeper_than_allowed(depth: int) -> None:
     grammar = parse_grammar(["a ### A", "NT_1 and NT_2 ### NT_1 NT_2 NT_1", "f NT_1 ### F NT_1"])
     _, _, trees = drawn(grammar, depth, 500)
-
-    def levels(tree: Derivation) -> int:
-        return 1 + max(map(levels, tree.children), default=0)
-
     assert max(map(levels, trees)) == depth

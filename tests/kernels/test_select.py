@@ -1,4 +1,4 @@
-"""Choosing and executing actions equal their plain twins."""
+"""Choosing and executing actions give what plain versions give."""
 
 import numpy as np
 from hypothesis import given, settings

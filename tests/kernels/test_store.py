@@ -13,8 +13,10 @@ from csl.grammar.vocabulary import Vocabulary
 from csl.kernels.flat import max_arity, sides, take
 from csl.kernels.hashing import build_table, erased_hash, find_slot, sequence_hash
 from csl.kernels.store import rule_hashes, source_hashes
+from csl.reference import erased
 
-from .twins import Encoded, erased, random_rules
+from ..grammars import random_rules
+from .encoded import Encoded
 
 rule_lists = st.lists(random_rules(), min_size=1, max_size=30)
 

@@ -1,4 +1,4 @@
-"""UNIFY finds what its twin finds, all of it composes to r_c again, and nothing that the contract promises is missing.
+"""UNIFY finds what the reference finds, what it finds composes to r_c again, and nothing that is promised is missing.
 
 The contract. For r_c, another rule g and a span of r_c's source that occurs there once, r_add is returned when its
 source is not a lone nonterminal and
@@ -15,12 +15,15 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from csl import reference
 from csl.grammar import Nt, Rule, compose, parse_rule
 from csl.kernels.hashing import build_table
 from csl.kernels.store import source_hashes
 from csl.kernels.unify import Shape, unify
+from csl.reference import fill, places
 
-from .twins import Encoded, places, random_rules, renamed, unifications
+from ..grammars import random_rules
+from .encoded import Encoded
 
 Triples = dict[tuple[Rule, Rule], set[Rule]]  # (r_c, g) → all r_add
 
@@ -39,8 +42,8 @@ def found(
     return triples
 
 
-def twin(rules: list[Rule]) -> Triples:
-    pairs = {(c, g): set(unifications(c, g)) for c in rules for g in rules if c != g}
+def plain(rules: list[Rule]) -> Triples:
+    pairs = {(c, g): set(reference.unify(c, g)) for c in rules for g in rules if c != g}
     return {pair: added for pair, added in pairs.items() if added}
 
 
@@ -64,8 +67,8 @@ def families(draw: st.DrawFn) -> list[Rule]:
 @example([parse_rule("NT_1 a ### NT_1 A NT_1"), parse_rule("NT_1 a a ### NT_1 A NT_1 A NT_1 A NT_1")])
 @example([parse_rule("NT_1 a b ### NT_1 A NT_1"), parse_rule("NT_1 a ### NT_1 A")])
 @example([parse_rule("NT_1 ### NT_1 A"), parse_rule("a b ### A B A"), parse_rule("a NT_1 ### A NT_1 A")])
-def test_the_kernel_finds_what_the_twin_finds(rules: list[Rule]) -> None:
-    assert found(rules) == twin(rules)
+def test_the_kernel_finds_what_the_reference_finds(rules: list[Rule]) -> None:
+    assert found(rules) == plain(rules)
 
 
 @settings(deadline=None, max_examples=200)
@@ -111,8 +114,7 @@ def promised(a: Rule, i: int, b: Rule, c: Rule, inside: bool) -> bool:
         return False
     if not inside:
         return True
-    names = {s: t for s, t in zip(b.source, span, strict=True) if isinstance(s, Nt)}
-    target = renamed(b.target, names)
+    target = fill(b.target, {s: (t,) for s, t in zip(b.source, span, strict=True)})
     starts = places(target, c.target)
     apart = all(q - p >= len(target) for p, q in pairwise(starts))
     return apart and len(starts) == a.target.count(Nt(i))

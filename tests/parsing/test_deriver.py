@@ -10,7 +10,7 @@ from csl.datasets.scan import commands, interpret
 from csl.engine.threads import Threads
 from csl.examples import Example
 from csl.grammar import Grammar, Rule, parse_grammar
-from csl.kernels import source_chart
+from csl.kernels.budget import COVERED, TOO_MANY, UNCOVERED
 from csl.parsing.derivation import MAX_OUTPUT, Derivation
 from csl.parsing.deriver import Deriver
 from csl.parsing.limits import AmbiguityError, Limits
@@ -111,11 +111,10 @@ def test_the_forests_of_a_batch_are_those_of_its_inputs() -> None:
     deriver = Deriver(parse_grammar(["a ### A", "b ### B", "NT_1 NT_2 ### NT_2 NT_1", "NT_1 ### x NT_1"]), max_units=1)
     batch = ["ab", "a?", "abab", "ababababab", "b"]
     found = deriver.forests(batch, Limits(items=600))
-    covered, too_many = COVERED, TOO_MANY
-    assert found.status.tolist() == [covered, source_chart.UNCOVERED, covered, too_many, covered]
+    assert found.status.tolist() == [COVERED, UNCOVERED, COVERED, TOO_MANY, COVERED]
     for k, source in enumerate(batch):
         first, stop = found.vertices[k], found.vertices[k + 1]
-        if found.status[k] != covered:
+        if found.status[k] != COVERED:
             assert first == stop
             continue
         mine = [

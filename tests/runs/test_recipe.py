@@ -195,12 +195,23 @@ def test_a_temperature_means_tempered() -> None:
         tempered.changed({"sampling.strategy": "uniform"})
 
 
+def test_for_another_strategy_auto_has_the_defaults() -> None:
+    def sampling_of(preset: str, **values: object) -> sampling.SampleConfig:
+        recipe = Recipe().with_preset(preset).changed({f"sampling.{key}": value for key, value in values.items()})
+        return only(sampling.SampleConfig, recipe.sampling)
+
+    assert sampling_of("auto", strategy="uniform") == sampling.SampleConfig(strategy="uniform")
+    assert sampling_of("auto", strategy="model", number=7) == sampling.SampleConfig()
+    assert sampling_of("auto", temperature="3") == sampling.preset("auto").model_copy(update={"temperature": 3})
+    assert sampling_of("geoquery", strategy="tempered", temperature=3).max_depth == 12
+
+
 @given(
     title=st.text(st.characters(exclude_categories=["Cs"]), min_size=1),
     prefix=st.sampled_from(["", "parse: "]),
     temperature=st.floats(0.001, 1e300) | st.just(float("inf")),
     rate=st.floats(1e-12, 1),
-    states=st.integers(1, 10**6),
+    states=st.integers(1, 10_000),
     unique=st.booleans(),
 )
 def test_what_is_written_is_read_again(

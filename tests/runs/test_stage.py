@@ -123,10 +123,10 @@ def test_a_stopped_stage_resumes_over_what_it_left(folder: Path) -> None:
     stage.stop = True
     with pytest.raises(KeyboardInterrupt):
         run_of(folder).do([stage])
-    assert RunFolder(folder).record.started == "write"
+    assert RunFolder(folder).record.started == ("write",)
     stage.stop = False
     assert run_of(folder).do([stage]) == {"write": {"states": 2}}
-    assert RunFolder(folder).record.started == ""
+    assert RunFolder(folder).record.started == ()
 
 
 @pytest.mark.parametrize("resume", [True, False])
@@ -187,7 +187,7 @@ def test_inputs_are_protected_under_any_name(folder: Path, tmp_path: Path, kind:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "{}", "[]", '{"stages": 3}', '{"recipe": "", "title": "", "seed": 0, "settings": {}, "started": "",'
+    ["", "{}", "[]", '{"stages": 3}', '{"recipe": "", "title": "", "seed": 0, "settings": {}, "started": [],'
      '"stages": {"write": {"key": "", "seconds": 0, "options": 0, "figures": {}, "files": {"../x": ""}}}}'],
 )  # fmt: skip
 def test_a_foreign_record_is_refused_and_stays(folder: Path, text: str) -> None:

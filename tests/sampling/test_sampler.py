@@ -19,7 +19,7 @@ from csl.model.model import Model, context_starts
 from csl.parsing.deriver import Deriver
 from csl.reference import derivations_within, levels
 from csl.sampling import sampler as sampler_module
-from csl.sampling.config import PRESETS, SampleConfig, preset, preset_with
+from csl.sampling.config import PRESETS, SampleConfig, preset
 from csl.sampling.sampler import Sample, Sampler
 
 from ..grammars import random_theta
@@ -216,12 +216,6 @@ def test_presets() -> None:
     assert all(preset(name) is config for name, config in PRESETS.items())
     with pytest.raises(InputError, match="geoquery"):
         preset("geoqery")
-
-
-def test_for_another_strategy_auto_has_the_defaults() -> None:
-    assert preset_with("auto", {"strategy": "uniform"}) == SampleConfig(strategy="uniform")
-    assert preset_with("auto", {"temperature": "3"}) == preset("auto").model_copy(update={"temperature": 3})
-    assert preset_with("geoquery", {"strategy": "tempered", "temperature": 3}).max_depth == 12
 
 
 def test_depths_can_be_those_of_training() -> None:

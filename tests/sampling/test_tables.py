@@ -49,9 +49,9 @@ def test_masses_are_sums_over_derivations(rules: list[Rule], cfg: OutputCfg | No
 @given(rules=grammars, cfg=cfgs)
 def test_the_fewest_levels_of_typings(rules: list[Rule], cfg: OutputCfg | None) -> None:
     grammar = Grammar(rules)
-    local, twin = build_local(grammar, cfg), Uniform(grammar, cfg)
-    for row, (_, _, children) in zip(range(len(local.levels)), sorted(twin.rows), strict=True):
-        shallow = [d for d in range(1, 8) if all(twin.finishes(child, d - 1) for child in children)]
+    local, plain = build_local(grammar, cfg), Uniform(grammar, cfg)
+    for row, (_, _, children) in zip(range(len(local.levels)), sorted(plain.rows), strict=True):
+        shallow = [d for d in range(1, 8) if all(plain.finishes(child, d - 1) for child in children)]
         if shallow:
             assert local.levels[row] == shallow[0]
 

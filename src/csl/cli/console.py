@@ -77,7 +77,7 @@ class Messages(logging.Handler):
         """Print what is going on, every 30 seconds in which nothing else is printed."""
         while not self._done.wait(max(0.0, self._last + EVERY - time.monotonic())):
             if time.monotonic() - self._last >= EVERY:
-                self._console.print(self._text)
+                new_console(stderr=True).print(self._text)
                 self._last = time.monotonic()
 
     def heading(self, text: str) -> None:

@@ -13,7 +13,9 @@ from csl.cli.options import Fields, TrainFile, shares_options
 @shares_options
 def geca(
     train: TrainFile,
-    out: Annotated[Path, typer.Option(help="The .tsv or .jsonl file to write, or either with .gz; -: standard output.")],
+    out: Annotated[
+        Path, typer.Option(help="The .tsv or .jsonl file to write, or either with .gz; -: standard output.")
+    ],
     number: Annotated[int, typer.Option("-n", min=1, help="How many pairs, at most.")] = 100_000,
     window: Annotated[int, typer.Option(help="Tokens of a span that is swapped, at most.")] = 4,
     unique: Annotated[bool, typer.Option("--unique", help="Each pair once.")] = False,

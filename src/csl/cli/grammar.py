@@ -83,9 +83,9 @@ def accept(
     it derives. Fit again afterwards.
     """
     from csl.errors import InputError
-    from csl.runs.accept import accept as accept_grammar
     from csl.runs.folder import RunFolder
     from csl.runs.stage import Run, Work
+    from csl.runs.stages.accept import accept as accept_grammar
 
     folder = RunFolder.open(run)
     if folder.is_run and (train or output_cfg):

@@ -24,7 +24,9 @@ Run = Annotated[Path, typer.Argument(help="The run folder with the grammar, of c
 Config = Annotated[Path | None, typer.Option(help="A TOML file with options, applied over the preset.")]
 Settings = Annotated[list[str] | None, typer.Option("--set", help="An option as key=value; may be repeated.")]
 
-app = typer.Typer(help="NQG, the predecessor of CSL: induce a grammar, fit its parser, and use it.", no_args_is_help=True)
+app = typer.Typer(
+    help="NQG, the predecessor of CSL: induce a grammar, fit its parser, and use it.", no_args_is_help=True
+)
 
 
 @app.command()

@@ -67,7 +67,9 @@ def _renamed(old: str, new: str) -> Callable[[list[str] | None], None]:
     return refuse
 
 
-OldSeeds = Annotated[list[str] | None, typer.Option("--seeds", hidden=True, callback=_renamed("--seeds", "--seed-rules"))]
+OldSeeds = Annotated[
+    list[str] | None, typer.Option("--seeds", hidden=True, callback=_renamed("--seeds", "--seed-rules"))
+]
 OldUnlabeled = Annotated[
     list[str] | None,
     typer.Option("--unlabeled", hidden=True, callback=_renamed("--unlabeled", "--unlabelled")),

@@ -31,7 +31,9 @@ def parse(
     file: Annotated[bool, typer.Option("--file", help="INPUT is a file.")] = False,
     literal: Annotated[bool, typer.Option("--text", help="INPUT is an input, even if a file has that name.")] = False,
     k: Annotated[int, typer.Option("-k", min=1, help="Give so many outputs, the most probable first.")] = 1,
-    scores: Annotated[bool, typer.Option("--scores", help="Give log p of the derivation and log p(output | input) too.")] = False,
+    scores: Annotated[
+        bool, typer.Option("--scores", help="Give log p of the derivation and log p(output | input) too.")
+    ] = False,
     *,
     budget: Budget,
     workers: Workers,

@@ -5,12 +5,14 @@ of synthetic examples with and without unlabelled inputs, and seeds.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from math import inf
 from statistics import mean, stdev
 
 from csl.errors import InputError, nearest
 from csl.experiments.records import Run
 from csl.runs.recipe import DEV, Recipe
+from csl.runs.stages import SYSTEMS
 
 KEYS = {"temperature": "sampling.temperature", "states": "fit.states", "samples": "sampling.number"}
 VALUES: dict[str, Sequence[object]] = {
@@ -52,10 +54,7 @@ FIGURES: dict[str, tuple[Callable[[Run], float | None], str]] = {
     "log p(x, y) dev": (lambda run: run.log_prob("dev", "log_p_xy"), ".2f"),
     "log p(y | x) dev": (lambda run: run.log_prob("dev", "log_p_y_given_x"), ".2f"),
     "covered": (lambda run: run.share("csl", "answered"), ".1%"),
-    "CSL": (lambda run: run.share("csl"), ".1%"),
-    "T5": (lambda run: run.share("t5"), ".1%"),
-    "ensemble": (lambda run: run.share("ensemble"), ".1%"),
-    "augmented": (lambda run: run.share("augmented"), ".1%"),
+    **{label: (partial(Run.share, system=system), ".1%") for system, label in SYSTEMS.items()},
 }
 
 

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from numba import njit
 
 from csl.errors import InputError
-from csl.kernels.budget import COVERED, ITEMS, TOO_MANY, Budget, spent, untimed
+from csl.kernels.budget import COVERED, ITEMS, TOO_MANY, Budget, untimed
 from csl.kernels.flat import reserve
 from csl.kernels.hashing import find_slot
 
@@ -184,7 +184,7 @@ def _chart(
         agenda, size = _add(agenda, 0, newest, 0, start, slots)
         done = 0
         while done < size:
-            if spent(budget, n_items + size):
+            if n_items + size > budget.items:
                 return first, Room(items, agenda, newest), False
             place, at = agenda[done, PLACE], agenda[done, AT]
             for t in range(n_slots):

@@ -107,9 +107,8 @@ def build_trie(rules, ids):
 
 
 @njit(cache=True, nogil=True)
-def first_place(rules, rule, y, items, children):
-    """Return (place, length) of the first occurrence in y of a rule's target filled with items, or (−1, 0)."""
-    values, a, b = rules.values, rules.middle[rule], rules.begin[rule + 1]
+def first_place(values, a, b, y, items, children):
+    """Return (place, length) of the first occurrence in y of the target `values[a:b]` filled with items, or (−1, 0)."""
     m = len(y)
     length = 0
     for p in range(a, b):
@@ -169,12 +168,13 @@ def next_choice(chart, spans, chosen, fixed):
 
     Returns False after the last choice.
     """
+    cells, items, _ = chart
     for t in range(len(spans) - 1, -1, -1):
         if t != fixed:
-            chosen[t] = chart.items[chosen[t], NEXT]
+            chosen[t] = items[chosen[t], NEXT]
             if chosen[t] >= 0:
                 return True
-            chosen[t] = chart.cells[spans[t]]
+            chosen[t] = cells[spans[t]]
     return False
 
 
@@ -188,14 +188,14 @@ def _pushed(stack, depth, state, node, at, spans):
 
 
 @njit(cache=True, nogil=True)
-def _walk(parser, x, cells, stack, done, bucket, most):
+def _walk(trie, arity, x, cells, stack, done, bucket, most):
     """Walk on from the state at the bottom of the stack; whole sources that are met go to the bucket of their end.
 
     A state is (node, position, number of spans taken, the cells of these spans); a finished match is the same with the
     next match of its bucket in place of the position. `bucket[0]`, where no source ends, counts the matches. Returns
     the stack, the matches, and the number of steps; after more than `most` the walk stops.
     """
-    n, trie = len(x), parser.trie
+    n = len(x)
     state = np.empty(stack.shape[1], np.int32)
     depth, steps = 1, 0
     while depth > 0 and steps <= most:
@@ -212,7 +212,7 @@ def _walk(parser, x, cells, stack, done, bucket, most):
             bucket[0] += 1
         if at == n:
             continue
-        nonterminal = edge(trie, node, np.int32(0)) if spans < parser.arity else -1
+        nonterminal = edge(trie, node, np.int32(0)) if spans < arity else -1
         if nonterminal >= 0:
             for end in range(at + 1, n + 1):
                 cell = at * (n + 1) + end
@@ -228,18 +228,18 @@ def _walk(parser, x, cells, stack, done, bucket, most):
 
 
 @njit(cache=True, nogil=True)
-def _apply(parser, rule, query, spans, cell, chart, chosen, most):
+def _apply(rules, rule, y, spans, cell, chart, chosen, most):
     """Apply a rule to every choice of items of the cells `spans`; add what it derives to the cell.
 
     Returns the chart and the number of steps, which is no more than `most` by much.
     """
-    steps, more = 0, parser.alive[rule] and rule != query.banned
-    if more:
-        for t in range(len(spans)):
-            chosen[t] = chart.cells[spans[t]]
+    values, a, b = rules.values, rules.middle[rule], rules.begin[rule + 1]
+    steps, more = 0, True
+    for t in range(len(spans)):
+        chosen[t] = chart.cells[spans[t]]
     while more:
-        steps += 1 + len(query.y) // PLACES
-        place, length = first_place(parser.rules, rule, query.y, chart.items, chosen)
+        steps += 1 + len(y) // PLACES
+        place, length = first_place(values, a, b, y, chart.items, chosen)
         if place >= 0:
             chart = add_item(chart, cell, place, length, np.int64(0), rule, chosen[: len(spans)])
         more = next_choice(chart, spans, chosen, -1) and steps <= most
@@ -249,7 +249,7 @@ def _apply(parser, rule, query, spans, cell, chart, chosen, most):
 @njit(cache=True, nogil=True)
 def _apply_lone(parser, query, cell, chart, chosen, most):
     """Close a cell under the rules whose source is a lone nonterminal; return also the number of steps."""
-    trie, steps = parser.trie, 0
+    (values, begin, middle), trie, steps, y = parser.rules, parser.trie, 0, query.y
     item = chart.cells[cell]
     while item >= 0 and steps <= most:
         units = np.int64(chart.items[item, UNITS]) + 1
@@ -257,9 +257,9 @@ def _apply_lone(parser, query, cell, chart, chosen, most):
         while rule >= 0:
             steps += 1
             if parser.alive[rule] and rule != query.banned:
-                steps += len(query.y) // PLACES
+                steps += len(y) // PLACES
                 chosen[0] = item
-                place, length = first_place(parser.rules, rule, query.y, chart.items, chosen)
+                place, length = first_place(values, middle[rule], begin[rule + 1], y, chart.items, chosen)
                 if place >= 0:
                     chart = add_item(chart, cell, place, length, units, rule, chosen[:1])
             rule = trie.following[rule]
@@ -273,8 +273,8 @@ def pair_chart(parser, query, budget, work):
 
     Returns the chart and the number of items used; if they are more than the budget, the chart is not complete.
     """
-    x, y, _ = query
-    n, trie = len(x), parser.trie
+    (x, y, banned), rules, trie, alive = query, parser.rules, parser.trie, parser.alive
+    n, has_units = len(x), trie.lone >= 0 and trie.head[trie.lone] >= 0
     used = (n + 1) * (n + 1) // ENTRIES
     if spent(budget, used):
         return Chart(np.empty(0, np.int32), work, 0), used
@@ -297,7 +297,7 @@ def pair_chart(parser, query, budget, work):
         for j in range(i + 1, n + 1):
             cell = i * (n + 1) + j
             if start >= 0:
-                stack, done, steps = _walk(parser, x, chart.cells, stack, done, bucket, budget.items - used)
+                stack, done, steps = _walk(trie, parser.arity, x, chart.cells, stack, done, bucket, budget.items - used)
                 used += steps
                 start = -1
             match = bucket[j]
@@ -305,13 +305,15 @@ def pair_chart(parser, query, budget, work):
                 rule = trie.head[done[match, 0]]
                 spans = done[match, 3 : 3 + done[match, 2]]
                 while rule >= 0:
-                    chart, steps = _apply(parser, rule, query, spans, cell, chart, chosen, budget.items - used)
-                    used += steps
+                    if alive[rule] and rule != banned:
+                        chart, steps = _apply(rules, rule, y, spans, cell, chart, chosen, budget.items - used)
+                        used += steps
                     rule = trie.following[rule]
                 match = done[match, 1] if used <= budget.items else -1
             if trie.lone >= 0 and chart.cells[cell] >= 0:
-                chart, steps = _apply_lone(parser, query, cell, chart, chosen, budget.items - used)
-                used += steps
+                if has_units:
+                    chart, steps = _apply_lone(parser, query, cell, chart, chosen, budget.items - used)
+                    used += steps
                 start = trie.lone
                 stack[0, 0], stack[0, 1], stack[0, 2], stack[0, 3] = start, j, 1, cell
             if spent(budget, used):

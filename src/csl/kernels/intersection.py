@@ -101,17 +101,20 @@ def _find_outputs(task, v, product, found, held):
     """Find the applications of vertex v that derive spans of y; the product holds `held` items already."""
     forests, k, labels, budget = task
     applications, numbers, label, _, _, steps = found
+    (values, begin, middle), first, last, spans = labels.rules, product.first, product.last, product.label
     v0, y = forests.vertices[k], labels.values[labels.offsets[k] : labels.offsets[k + 1]]
-    size = n_labels = np.int64(0)
+    size, n_labels, chosen = np.int64(0), np.int64(0), np.empty(0, np.int32)
     for a in range(forests.applications[v], forests.applications[v + 1]):
         rule = forests.rules[a]
         args = forests.children[forests.arguments[a] : forests.arguments[a + 1]] - v0
-        chosen, more = np.empty(len(args), np.int32), True
+        if len(chosen) != len(args):
+            chosen = np.empty(len(args), np.int32)
+        more = True
         for t in range(len(args)):
-            chosen[t] = product.first[args[t]]
-            more = more and product.first[args[t]] < product.last[args[t]]
+            chosen[t] = first[args[t]]
+            more = more and first[args[t]] < last[args[t]]
         while more:
-            place, length = first_place(labels.rules, rule, y, product.label, chosen)
+            place, length = first_place(values, middle[rule], begin[rule + 1], y, spans, chosen)
             if place >= 0:
                 number = 0
                 while number < n_labels and (label[number, START] != place or label[number, LENGTH] != length):
@@ -131,9 +134,9 @@ def _find_outputs(task, v, product, found, held):
             t = len(args) - 1
             while t >= 0:  # the next choice, as on an odometer
                 chosen[t] += 1
-                if chosen[t] < product.last[args[t]]:
+                if chosen[t] < last[args[t]]:
                     break
-                chosen[t] = product.first[args[t]]
+                chosen[t] = first[args[t]]
                 t -= 1
             more = t >= 0
     return Found(applications, numbers, label, size, n_labels, steps)

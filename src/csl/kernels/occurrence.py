@@ -149,27 +149,29 @@ def _fewest(values, a, b, posts):
 @njit(cache=True, nogil=True)
 def count_sides(rules, ids, side, data):
     """Count, for each rule, the examples in which its source or target occurs."""
+    (values, begin, middle), examples, weights = rules, data.examples, data.weights
     counts, posts = np.zeros(len(ids), np.int64), data.sources if side == SOURCE else data.targets
     for k in range(len(ids)):
         a, b = bounds(rules, ids[k], side)
-        for e in _fewest(rules.values, a, b, posts):
-            start, stop = bounds(rules, data.examples[e], side)
-            if occurs(rules.values, a, b, start, stop):
-                counts[k] += data.weights[e]
+        for e in _fewest(values, a, b, posts):
+            x = examples[e]
+            start, stop = (begin[x], middle[x]) if side == SOURCE else (middle[x], begin[x + 1])
+            if occurs(values, a, b, start, stop):
+                counts[k] += weights[e]
     return counts
 
 
 @njit(cache=True, nogil=True)
 def count_pairs(rules, ids, data):
     """Count, for each rule, the examples in which both its sides occur."""
-    values, begin, middle = rules
+    (values, begin, middle), examples, weights = rules, data.examples, data.weights
     counts = np.zeros(len(ids), np.int64)
     for k in range(len(ids)):
         a, m, b = begin[ids[k]], middle[ids[k]], begin[ids[k] + 1]
         some = _fewest(values, a, m, data.sources)
         others = _fewest(values, m, b, data.targets)
         for e in some if len(some) <= len(others) else others:
-            x = data.examples[e]
+            x = examples[e]
             if occurs(values, a, m, begin[x], middle[x]) and occurs(values, m, b, middle[x], begin[x + 1]):
-                counts[k] += data.weights[e]
+                counts[k] += weights[e]
     return counts

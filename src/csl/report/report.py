@@ -18,7 +18,7 @@ from csl.report.coverage import Coverage, Uncovered, describe_coverage, describe
 from csl.report.derivations import Derivations, TreeRow, evenly, pair_trees, reading_trees
 from csl.report.drawing import Point
 from csl.report.rules import Rules, describe_rules
-from csl.report.run_data import SYSTEMS, TRAINED, RunData
+from csl.report.run_data import TRAINED, RunData
 from csl.report.synthetic import Synthetic, choose_samples, describe_samples
 
 POINTS = 500  # of a curve
@@ -56,6 +56,7 @@ class Report:
     scores: Scores | None
     synthetic: Synthetic | None
     coverage: Coverage | None
+    labels: dict[str, str]  # of systems
     recipe: str
     options: dict[str, Any]
     versions: dict[str, str]
@@ -86,7 +87,7 @@ class Report:
             facts.append((f"{found.of} inputs covered", percent(found.covered, found.inputs_total), note))
         for name, part in (self.scores.systems if self.scores else {}).items():
             note = f"{part.right:,} of {part.examples:,} correct, {part.covered:,} answered"
-            facts.append((f"accuracy, {SYSTEMS[name]}", percent(part.right, part.examples), note))
+            facts.append((f"accuracy, {self.labels.get(name, name)}", percent(part.right, part.examples), note))
         if pairs := self.coverage:
             note = f"{pairs.dependent:,} of {pairs.derived:,} that are derived, {pairs.pairs_total:,} new rule pairs"
             label = f"{pairs.of} inputs in need of new rule pairs"
@@ -144,6 +145,7 @@ def make_report(
         scores=_scores(data, outputs) if data.test else None,
         synthetic=synthetic,
         coverage=coverage,
+        labels=data.labels,
         recipe=data.recipe,
         options=data.options,
         versions=data.versions,

@@ -18,10 +18,6 @@ from csl.options import changed
 from csl.runs.folder import RunFolder
 from csl.seq2seq.predictions import Predictions
 
-SYSTEMS = {  # those that may have predictions, as the summary names them
-    "csl": "CSL", "t5": "sequence-to-sequence", "augmented": "with augmentation", "ensemble": "ensemble",
-    "nqg": "NQG", "nqg_t5": "NQG-T5", "span_label": "NQG's model on this grammar",
-}  # fmt: skip
 TRAINED = {"t5": "plain", "augmented": "augmented"}  # systems with a training curve, and their stages
 NUMBERS = {  # of a line of metrics, by stage
     "induce": ("partition", "step", "rules", "objective"), "fit": ("step", "train"), "refit": ("step", "train"),
@@ -94,13 +90,18 @@ class RunData:
         except (ValueError, LookupError, TypeError, AttributeError) as error:
             raise InputError("not metrics that csl writes; repeat the run", path) from error
 
+    @property
+    def labels(self) -> dict[str, str]:
+        """The names of the systems that were evaluated, as people know them."""
+        return {str(name): str(label) for name, label in self._figures("evaluate").get("labels", {}).items()}
+
     def predictions(self) -> tuple[dict[str, list[str]], list[str]]:
         """Read the outputs of each system; also name the systems whose predictions are for other inputs."""
         inputs = [example.source_text for example in self.test]
         found, other = {}, []
-        for name in SYSTEMS:
-            path = self.folder / "predictions" / f"{name}.tsv"
-            if not path.exists():
+        for name in self.labels:
+            path = self.run.file(f"predictions/{name}.tsv")
+            if path is None:
                 continue
             predictions = Predictions.read(path)
             try:

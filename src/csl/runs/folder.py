@@ -71,7 +71,7 @@ class Record:
     seed: int = 0
     settings: dict[str, Any] = field(default_factory=dict)  # what was changed over the recipe
     stages: dict[str, Done] = field(default_factory=dict)
-    started: str = ""  # the stage that is being worked on, or was when the run was stopped
+    started: tuple[str, ...] = ()  # stages that are being worked on, or were when the run was stopped
 
 
 class RunFolder:
@@ -96,8 +96,11 @@ class RunFolder:
         try:
             value = read_json(path)
             stages = {name: Done.of(done) for name, done in value["stages"].items()}
-            texts = {key: str(value[key]) for key in ("recipe", "title", "started")}
-            return Record(**texts, seed=int(value["seed"]), settings=dict(value["settings"]), stages=stages)
+            names = {key: str(value[key]) for key in ("recipe", "title")}
+            started = tuple(map(str, value["started"]))
+            return Record(
+                **names, seed=int(value["seed"]), settings=dict(value["settings"]), stages=stages, started=started
+            )
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise InputError("not the record of a run; choose another folder", path) from error
 
@@ -224,7 +227,7 @@ class RunFolder:
 
         What a stopped stage left stays for it to resume, unless `resume` is off. `inputs` are artefacts that it reads.
         """
-        done, stopped = self.record.stages.get(stage), self.record.started == stage
+        done, stopped = self.record.stages.get(stage), stage in self.record.started
         for name in done.files if done else ():
             if name not in inputs:
                 self.own(name).unlink(missing_ok=True)
@@ -235,10 +238,10 @@ class RunFolder:
             if path.exists() and not stopped and name not in inputs:
                 raise InputError(f"{name!r} was not made by this run; move it, or choose another folder", self.path)
         if not resume:
-            for path in (self.path / CHECKPOINTS).glob(f"{stage}*"):
-                path.unlink()
+            self._remove_checkpoints(stage)
         others = {name: done for name, done in self.record.stages.items() if name != stage}
-        self._write(replace(self.record, stages=others, started=stage))
+        started = (*(name for name in self.record.started if name != stage), stage)
+        self._write(replace(self.record, stages=others, started=started))
 
     def begin(self, recipe: Recipe, settings: Mapping[str, object]) -> None:
         """Make the folder that of a run, before the first stage."""
@@ -250,10 +253,15 @@ class RunFolder:
 
     def add(self, stage: str, done: Done) -> None:
         """Record a complete stage."""
-        self._write(replace(self.record, stages={**self.record.stages, stage: done}, started=""))
-        for path in (self.path / CHECKPOINTS).glob(f"{stage}*"):
+        started = tuple(name for name in self.record.started if name != stage)
+        self._write(replace(self.record, stages={**self.record.stages, stage: done}, started=started))
+        self._remove_checkpoints(stage)
+
+    def _remove_checkpoints(self, stage: str) -> None:
+        folder = self.path / CHECKPOINTS
+        for path in (*folder.glob(f"{stage}.npz"), *folder.glob(f"{stage}-*.npz")):
             path.unlink()
-        _remove_empty_folders(self.path / CHECKPOINTS)
+        _remove_empty_folders(folder)
 
     def drop_outdated(self, stages: Collection[str]) -> None:
         """Remove what these stages made: they were done with other options, or on other files."""

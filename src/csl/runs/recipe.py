@@ -78,12 +78,20 @@ class FitOptions(fitting.FitConfig):
 class SampleOptions(sampling.SampleConfig):
     """The options of sampling, how many pairs, and whether they are drawn from the grammar or made by GECA."""
 
+    preset: Annotated[str, Field(description="auto: the options for data of any kind")] = ""
     number: Annotated[int, Field(ge=1, description="pairs to draw")] = 100_000
     provenance: Annotated[bool, Field(description="add columns: the derivation, and parent examples")] = False
     method: Annotated[
         Literal["grammar", "geca"], Field(description="grammar, or geca, of which only unique and window are options")
     ] = "grammar"
     window: Annotated[int, Field(ge=1, le=100, description="tokens of a span that GECA swaps, at most")] = 4
+
+    def for_strategy(self, strategy: object) -> "SampleOptions":
+        """Start from the defaults if another strategy is asked for than that of auto."""
+        if self.preset != AUTO or strategy in (None, self.strategy):
+            return self
+        own = SampleOptions.model_fields.keys() - sampling.SampleConfig.model_fields.keys() - {"preset"}
+        return SampleOptions(**self.model_dump(include={*own, "unique", "new", "seed"}, exclude_unset=True))
 
     @property
     def geca(self) -> GecaConfig:
@@ -166,7 +174,9 @@ class Recipe:
             values = {key: _located(f"{table}.{key}", value, folder) for key, value in given.items()}
             config = getattr(self, table)
             if "preset" in values and table in PRESETS:
-                config, values = PRESETS[table](str(values.pop("preset")), values)
+                config = PRESETS[table](str(values.pop("preset")))
+            if table == "sampling":
+                config = config.for_strategy(values.get("strategy"))
             new[table] = changed(config, values, path)
         return replace(self, **new)
 
@@ -217,29 +227,20 @@ def _located(name: str, value: object, folder: Path) -> object:
     return os.path.normpath(folder / value) if isinstance(value, str) else value
 
 
-Values = dict[str, object]
-Start = Callable[[str, Values], tuple[BaseModel, Values]]
+def _start(kind: type[BaseModel], find: Callable[[str], BaseModel]) -> Callable[[str], BaseModel]:
+    """Start from a preset; with auto, what the preset leaves open is chosen when the examples are known."""
 
-
-def _later(kind: type[BaseModel], find: Callable[[str], BaseModel]) -> Start:
-    """Start from a preset; with auto, options stay open until the examples are known."""
-
-    def start(name: str, values: Values) -> tuple[BaseModel, Values]:
-        if name == AUTO:
-            return kind(preset=AUTO), values
-        return kind(**find(name).model_dump(exclude_unset=True)), values
+    def start(name: str) -> BaseModel:
+        known = {} if name == AUTO and kind is not SampleOptions else find(name).model_dump(exclude_unset=True)
+        return kind(**known, preset=AUTO) if name == AUTO else kind(**known)
 
     return start
 
 
-def _sampling(name: str, values: Values) -> tuple[BaseModel, Values]:
-    return SampleOptions(**sampling.start(name, values).model_dump(exclude_unset=True)), values
-
-
-PRESETS: dict[str, Start] = {
-    "induction": _later(InductionOptions, induction.preset),
-    "fit": _later(FitOptions, fitting.preset),
-    "sampling": _sampling,
+PRESETS = {
+    "induction": _start(InductionOptions, induction.preset),
+    "fit": _start(FitOptions, fitting.preset),
+    "sampling": _start(SampleOptions, sampling.preset),
 }
 
 

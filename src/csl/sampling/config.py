@@ -1,12 +1,10 @@
 """The options of sampling and their presets (paper, "Sampling" under "Hyperparameters")."""
 
-from collections.abc import Mapping
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from csl.errors import InputError, nearest
-from csl.options import changed
 
 DEEPEST = 200  # levels of a derivation that can be asked for
 Strategy = Literal["model", "tempered", "uniform", "coverage"]
@@ -73,15 +71,3 @@ def preset(name: str) -> SampleConfig:
     if name not in PRESETS:
         raise InputError(f"no preset {name!r}; {nearest(name, PRESETS)}")
     return PRESETS[name]
-
-
-def start(name: str, values: Mapping[str, object]) -> SampleConfig:
-    """Return the options that values change: a preset, or the defaults for another strategy than that of `auto`."""
-    config = preset(name)
-    other = name == "auto" and values.get("strategy", config.strategy) != config.strategy
-    return SampleConfig() if other else config
-
-
-def preset_with(name: str, values: Mapping[str, object]) -> SampleConfig:
-    """Return a preset with some values changed."""
-    return changed(start(name, values), values)

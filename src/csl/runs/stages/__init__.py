@@ -28,8 +28,7 @@ STAGES: tuple[Stage, ...] = (  # of `csl run`
     DATA, INDUCE, FIT, SAMPLE, MERGE, PLAIN, AUGMENTED, NQG_INDUCE, NQG, SPAN_LABEL, EVALUATE, REPORT,
 )  # fmt: skip
 AUGMENT: tuple[Stage, ...] = (DATA, INDUCE, FIT, CHECK, SAMPLE, MERGE)  # of `csl augment`
-SYSTEMS = {"csl": "CSL", **{stage.system: stage.label for stage in TRAINED}}
-SYSTEMS |= {"ensemble": "ensemble of CSL and T5", "nqg_t5": "NQG-T5"}
+SYSTEMS = EVALUATE.labels
 CONTENTS = {
     "recipe.toml": "all options; `csl run recipe.toml --seed N` repeats the run with seed N",
     "run.json": "what was done: keys, options, seconds, figures and checksums of the stages, and versions",

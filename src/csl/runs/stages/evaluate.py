@@ -24,6 +24,8 @@ class Evaluate(Stage):
 
     def __init__(self, trained: Sequence[Stage]) -> None:
         self._trained = trained
+        self.labels = {"csl": "CSL", **{stage.system: stage.label for stage in trained}}
+        self.labels |= {"ensemble": "ensemble of CSL and T5", "nqg_t5": "NQG-T5"}
         models = (name for stage in trained for name in stage.artefacts if not name.startswith("metrics/"))
         self.may_read = ("data/dev.tsv", "data/test.tsv", "data/output.cfg", *models)
 
@@ -45,6 +47,7 @@ class Evaluate(Stage):
         if "t5" in systems:
             whole, parts = breakdown(examples, systems["csl"], systems)
             figures["breakdown"] = asdict(whole) | {"groups": {name: asdict(part) for name, part in parts.items()}}
+        figures["labels"] = {name: self.labels[name] for name in systems}
         for name, outputs in systems.items():
             total, by_group = score(examples, outputs)
             counts = {group: _counts(part) for group, part in by_group.items()}
@@ -62,9 +65,8 @@ class Evaluate(Stage):
         return outputs
 
     def summary(self, figures: Figures) -> str:
-        labels = {"csl": "CSL", "ensemble": "ensemble", "nqg_t5": "NQG-T5"}
-        labels |= {stage.system: stage.label for stage in self._trained}
-        shares = [f"{labels[name]} {s['right'] / s['examples']:.1%}" for name, s in figures["systems"].items()]
+        systems = figures["systems"].items()
+        shares = [f"{figures['labels'][name]} {score['right'] / score['examples']:.1%}" for name, score in systems]
         return ", ".join(shares) + " correct" if shares else "no test set"
 
 
