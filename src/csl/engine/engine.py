@@ -65,6 +65,10 @@ class Engine(ABC):
         long, progress is reported with the words `doing`.
         """
 
+    def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Call a function of this machine that may take long, so that Ctrl-C is answered meanwhile."""
+        return self.local.call(function, *arguments)
+
     def map(
         self, function: Callable[..., Any], items: Any, *state: Any, least: int | None = None, doing: str = ""
     ) -> Any:

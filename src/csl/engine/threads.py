@@ -4,12 +4,12 @@ Even a single thread is one beside the main thread, which waits: so Ctrl-C is an
 into chunks of about a quarter of a second, so that progress can be shown and work nobody waits for any more soon ends.
 """
 
+import os
 import threading
 import time
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -30,10 +30,14 @@ class Threads(Engine):
         if number < 1:
             raise InputError(f"threads must be at least 1, not {number}")
         self.number = number
+        self._started: tuple[int, ThreadPoolExecutor] | None = None  # and the process that they are of
 
-    @cached_property
+    @property
     def _pool(self) -> ThreadPoolExecutor:
-        return ThreadPoolExecutor(self.number)
+        """The threads; a forked process has none and starts its own."""
+        if self._started is None or self._started[0] != os.getpid():
+            self._started = os.getpid(), ThreadPoolExecutor(self.number)
+        return self._started[1]
 
     @property
     def local(self) -> "Threads":

@@ -240,7 +240,7 @@ class Search:
         rules, (hints, offsets), done = order[perhaps], take(hints, offsets, perhaps), 0
         while done < len(rules) and self._left > 0:
             arguments = (parser, untimed(ITEMS), rules[done:], hints, offsets[done:], CHUNK)
-            number, given_up, items = self._engine.local.call(remove_derivable, *arguments)
+            number, given_up, items = self._engine.call(remove_derivable, *arguments)
             done, self._left, self.undecided = done + number, self._left - items, self.undecided + given_up
             if done < len(rules):
                 log.progress(f"removing derivable rules: {done:,} of {len(rules):,} checked")

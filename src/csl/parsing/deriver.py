@@ -73,7 +73,7 @@ class Deriver:
     def derivable(self, examples: Sequence[Example], engine: Engine = ONE_THREAD) -> npt.NDArray[np.bool_]:
         """Whether each pair has a derivation."""
         found = np.array([Rule(e.source, e.target) in self._numbers for e in examples], np.bool_)
-        rest = np.flatnonzero(~found)
+        rest = np.flatnonzero(~found).tolist()
         found[rest] = self.derive_all([examples[k] for k in rest], engine)[1] > 0
         return found
 
@@ -120,7 +120,9 @@ class Deriver:
 
     def covered(self, sources: Sequence[Sequence[str]], engine: Engine = ONE_THREAD) -> npt.NDArray[np.bool_]:
         """Whether each input has a derivation, to any output; those that take too much memory count as not covered."""
-        status = engine.map(_covered, np.arange(len(sources)), self.encode(sources), self._parser, doing="parsing inputs")
+        status = engine.map(
+            _covered, np.arange(len(sources)), self.encode(sources), self._parser, doing="parsing inputs"
+        )
         given_up = int((status > COVERED).sum())
         if given_up:
             warnings.warn(f"{given_up:,} of {len(sources):,} inputs given up: they are too long", LimitWarning, 2)
@@ -146,7 +148,7 @@ class Deriver:
         x, y = (self.encode(getattr(example, side) for example in examples) for side in ("source", "target"))
         places, most = np.arange(len(examples)), limits.items if largest is None else largest
         state = (x, y, limits, most, self._parser)
-        return join_forests(engine.chunks(_pair_forests, places, *state, least=CHUNK, doing="building forests of pairs"))
+        return join_forests(engine.chunks(_pair_forests, places, *state, least=CHUNK, doing="building forests"))
 
     def forest(self, source: Sequence[str], limits: Limits = READABLE) -> Forest:
         """Build the packed forest of an input; it has no vertices if the input is not covered."""
@@ -201,7 +203,9 @@ def _derive(
         np.concatenate([middle, begin[-1] + pairs.offsets[1::2]]),
     )
     queries, nothing = (len(middle) + places).astype(np.int32), np.full(len(places), -1, np.int32)
-    found: tuple[Places, Places, Places] = derive_rules(parser._replace(rules=both), untimed(most), queries, nothing)
+    found: tuple[npt.NDArray[np.int32], Places, Places] = derive_rules(
+        parser._replace(rules=both), untimed(most), queries, nothing
+    )
     return found
 
 
