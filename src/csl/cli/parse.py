@@ -91,9 +91,9 @@ def _parse_one(model: "Model", text: str, k: int, scores: bool, engine: "Engine"
     (found,) = _outcomes(model, [source], k, engine, limits)
     if isinstance(found, Abstained):
         unknown = model.deriver.unknown_tokens(source)
-        why = f"no rule knows: {', '.join(unknown)}" if unknown else "no derivation spans it, or none to a valid output"
+        shown, some = (shorten(words, SHOWN, placeholder=" …") for words in (text, ", ".join(unknown)))
+        why = f"no rule knows: {some}" if unknown else "no derivation spans it, or none to a valid output"
         covered = found is not Abstained.NOT_COVERED
-        shown = shorten(text, SHOWN, placeholder=" …")
         line = f"given up: {shown} ({found.value})" if covered else f"not covered: {shown} ({why})"
         new_console(stderr=True).print(line)
         return False

@@ -131,15 +131,13 @@ class Search:
         self._left, before = SHARE * max(1000, len(self.examples)), self.undecided
         derivations = self._rules_used(self._chart(), self.examples, np.full(len(self.examples), -1, np.int32))
         hard = self.undecided - before
-        for k, derivation in enumerate(derivations):
-            if not derivation:  # seeds with lone sources, as max_units bounds chains; or too ambiguous
-                derivation.add(int(self.examples[k]))
-        own = np.array(sorted(set().union(*derivations) - set(self.rules.tolist())), np.int32)
-        self._alive[own] = True
+        own = self.examples[[not derivation for derivation in derivations]]
+        derivations = [found or {int(example)} for found, example in zip(derivations, self.examples, strict=True)]
+        self._alive[own] = True  # seeds with lone sources, as max_units bounds chains; or too ambiguous
         rules = self._removable()
-        if len(own) and hard:
+        if hard:
             rules = np.setdiff1d(rules, own)
-            line = f"{len(own):,} examples are too long or too ambiguous to derive: each stays a rule of its own"
+            line = f"{hard:,} examples are too long or too ambiguous to derive: each stays a rule of its own"
             warnings.warn(line, LimitWarning, stacklevel=2)
         users: dict[int, set[int]] = {int(r): set() for r in self.rules}
         for example, derivation in enumerate(derivations):

@@ -203,9 +203,8 @@ def _derive(
         np.concatenate([middle, begin[-1] + pairs.offsets[1::2]]),
     )
     queries, nothing = (len(middle) + places).astype(np.int32), np.full(len(places), -1, np.int32)
-    found: tuple[npt.NDArray[np.int32], Places, Places] = derive_rules(
-        parser._replace(rules=both), untimed(most), queries, nothing
-    )
+    parser = parser._replace(rules=both)
+    found: tuple[npt.NDArray[np.int32], Places, Places] = derive_rules(parser, untimed(most), queries, nothing)
     return found
 
 
