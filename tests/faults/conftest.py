@@ -1,6 +1,8 @@
-"""Work in child processes, which can be killed, and disks of our own, which can be full or read-only."""
+"""Commands as real processes, in folders, with limits and on disks of their own; and work in forked processes."""
 
 import os
+import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -9,32 +11,99 @@ import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
-from csl.runs.fitting import fit_into
-from csl.runs.run import induce_into
 
-from csl.datasets import scan
 from csl.errors import CslError
-from csl.induction.config import PRESETS
-from csl.induction.induce import Step
-from csl.model import fit
-from csl.model.config import FitConfig
 
-Work = Callable[[], object]
+PAIRS = """walk\tWALK
+run\tRUN
+jump\tJUMP
+walk left\tLEFT WALK
+run left\tLEFT RUN
+walk twice\tWALK WALK
+run twice\tRUN RUN
+walk and run\tWALK RUN
+run and jump\tRUN JUMP
+"""
+EM = "--set optimizer=em --set states=2 --set steps=2"
+
+
+@dataclass(frozen=True)
+class Csl:
+    """The command, run as a process in a folder."""
+
+    folder: Path
+
+    def start(self, line: str, **options: Any) -> "subprocess.Popen[str]":
+        """Start a command; its arguments are separated by spaces."""
+        command = [sys.executable, "-m", "csl", *line.split()]
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        return subprocess.Popen(command, cwd=self.folder, text=True, **(pipes | options))
+
+    def __call__(self, line: str, **options: Any) -> tuple[int, str, str]:
+        """Run a command; give its exit code, output and errors."""
+        with self.start(line, **options) as process:
+            output, errors = process.communicate()
+        return process.returncode, output or "", errors or ""
+
+    def refused(self, line: str, words: str, code: int = 2, **options: Any) -> None:
+        """Run a command that must end with one line that has these words, and no traceback."""
+        status, output, errors = self(line, **options)
+        assert status == code, (output, errors)
+        last = errors.strip().splitlines()[-1]
+        assert last.startswith("error: ")
+        assert words in last
+        assert "Traceback" not in errors
+
+
+@pytest.fixture
+def csl(tmp_path: Path) -> Csl:
+    """The command, in a folder with a training set `train.tsv`."""
+    (tmp_path / "train.tsv").write_text(PAIRS, "utf-8")
+    return Csl(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def _made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("made")
+    (folder / "train.tsv").write_text(PAIRS, "utf-8")
+    for line in ("induce train.tsv --out run --preset scan", f"fit run {EM}", "sample run -n 5 --set max_depth=4"):
+        code, _, errors = Csl(folder)(line)
+        assert code == 0, errors
+    return folder / "run"
+
+
+@pytest.fixture
+def run(_made: Path, tmp_path: Path) -> Path:
+    """A run folder of its own, with grammar, model and samples."""
+    shutil.copytree(_made, tmp_path / "run")
+    return tmp_path / "run"
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """All files below a folder."""
+    paths = sorted(path for path in folder.rglob("*") if path.is_file())
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
+
+
+def limited(kind: int, value: int) -> Callable[[], None]:
+    """Give a function that limits what a process may use."""
+    return lambda: resource.setrlimit(kind, (value, value))
 
 
 class Child:
-    """A process that does some work; what goes wrong is its exit code and `error`."""
+    """A forked process that does some work; what goes wrong is its exit code and `error`."""
 
-    def __init__(self, work: Work, log: Path) -> None:
+    def __init__(self, work: Callable[[], object], log: Path) -> None:
         self._path, self._log = log, log.open("w", encoding="utf-8")  # open before the child can lose the right to
         self._status: int | None = None
         self.pid = os.fork()
         if self.pid == 0:
             os._exit(self._do(work))
 
-    def _do(self, work: Work) -> int:
+    def _do(self, work: Callable[[], object]) -> int:
         try:
             work()
         except CslError as error:
@@ -64,8 +133,8 @@ class Child:
 
 
 @pytest.fixture
-def start(tmp_path: Path) -> Callable[[Work], Child]:
-    """Gives a function that starts work in a child process."""
+def fork(tmp_path: Path) -> Callable[[Callable[[], object]], Child]:
+    """Gives a function that does work in a forked process."""
     return lambda work: Child(work, tmp_path / "error.txt")
 
 
@@ -78,12 +147,6 @@ class Disk:
     def change(self, *options: str) -> None:
         """Mount it again, with other options."""
         subprocess.run(["mount", "-o", ",".join(("remount", *options)), self.folder], check=True)
-
-    @property
-    def files(self) -> dict[str, bytes]:
-        """What is there, but for folders and locks."""
-        paths = sorted(path for path in self.folder.rglob("*") if path.is_file())
-        return {path.relative_to(self.folder).as_posix(): path.read_bytes() for path in paths}
 
 
 @pytest.fixture
@@ -99,40 +162,3 @@ def disk(tmp_path: Path) -> Iterator[Disk]:
         if not subprocess.run(["umount", folder], capture_output=True, check=False).returncode:
             return
         time.sleep(0.1)
-
-
-EXAMPLES = scan.prepare(None, "length").train[::200]
-CONFIG = PRESETS["scan"].model_copy(update={"partitions": 3})
-FIT = FitConfig(states=2, optimizer="em", steps=12)
-
-
-Say = Callable[[str], None]
-
-
-def _silent(line: str) -> None:
-    pass
-
-
-def _learn(folder: Path, told: Say = _silent, say: Say = _silent) -> None:
-    def show(step: Step, seconds: float) -> None:
-        told(f"induce {step.partition} {step.step}")
-
-    induce_into(folder, EXAMPLES, CONFIG, say=say, progress=show)
-    fit_into(folder, EXAMPLES, FIT, say=say, progress=lambda report: told(f"fit {report.step}"))
-
-
-@pytest.fixture
-def learn(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Gives a function that induces a grammar and fits a model; it tells each step, after that was saved."""
-    monkeypatch.setattr(fit, "CHECK", 1)
-    return _learn
-
-
-@pytest.fixture(scope="session")
-def learnt(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
-    """The files of a run that nothing happened to."""
-    folder = tmp_path_factory.mktemp("learnt")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(fit, "CHECK", 1)
-        _learn(folder)
-    return {path.name: path.read_bytes() for path in folder.iterdir()}

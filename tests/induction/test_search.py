@@ -12,10 +12,12 @@ from hypothesis import strategies as st
 
 from csl.datasets import geoquery, scan
 from csl.engine.threads import Threads
+from csl.errors import LimitWarning
 from csl.examples import Example
 from csl.grammar import Grammar, Rule, parse_grammar
 from csl.grammar.store import RuleStore
 from csl.grammar.vocabulary import Vocabulary
+from csl.induction import search
 from csl.induction.config import PRESETS, InductionConfig
 from csl.induction.objective import UNIT, Objective
 from csl.induction.search import Search
@@ -159,6 +161,19 @@ def test_removing_derivable_rules_is_what_a_greedy_pass_does(rules: list[Rule], 
     left = pass_over(pass_over(everything, by_size), by_cost)
     bench.search.remove_derivable()
     assert set(bench.grammar()) == set(left)
+
+
+@pytest.mark.parametrize(("items", "share"), [(2, 2**13), (20, 0)])
+def test_what_is_not_decided_within_the_budget_stays(items: int, share: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in (("FIRST_ITEMS", min(items, 8)), ("ITEMS", items), ("SHARE", share)):
+        monkeypatch.setattr(search, name, value)
+    bench = Bench(little_data(3, 40), InductionConfig())
+    for examples in bench.steps():
+        assert Deriver(bench.grammar(), bench.config.max_units).derivable(examples).all()
+    with pytest.warns(LimitWarning, match="rule of its own"):
+        bench.search.finish()
+    assert bench.search.undecided > 0
+    assert Deriver(bench.grammar(), bench.config.max_units).derivable(bench.examples).all()
 
 
 def check_every_step(bench: Bench) -> None:

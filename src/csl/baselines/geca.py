@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict, Field
 
+from csl.engine.threads import ONE_THREAD
 from csl.errors import InputError
 from csl.examples import Example
 from csl.grammar.vocabulary import Vocabulary
@@ -78,18 +79,20 @@ class Geca:
 
         progress("looking for templates that fragments share …")
         bits = _bits(distinct, window)
-        templates, hashes = _shared(collect(sequences, window, mark_shared(sequences, window, bits), bits))
+        call = ONE_THREAD.call
+        shared = call(mark_shared, sequences, window, bits)
+        templates, hashes = _shared(call(collect, sequences, window, shared, bits))
         fragments, members = _numbered(hashes)
         progress(f"looking for the places of {len(fragments):,} fragments …")
         table = build_table(fragments, np.arange(len(fragments)))
-        sizes, spans, places = locate(sequences, window, table, len(fragments))
+        sizes, spans, places = call(locate, sequences, window, table, len(fragments))
         groups = np.flatnonzero(np.concatenate([[True], templates[1:] != templates[:-1], [True]]))
         if (pairs := int((np.diff(groups) ** 2).sum())) > MOST_PAIRS:
             raise InputError(f"{pairs:,} pairs of fragments to compare: too many; lower window")
         number = np.repeat(np.arange(len(groups) - 1, dtype=np.int32), np.diff(groups))
         homes = _by_key(members, number, len(fragments))
         progress("joining fragments …")
-        others = Sequences(*interchangeable(sequences, window, spans, Sequences(members, groups), homes))
+        others = Sequences(*call(interchangeable, sequences, window, spans, Sequences(members, groups), homes))
         ends = np.cumsum(sizes * np.diff(others.offsets))
         self._swaps = Swaps(spans, _by_key(places[:, 0], places[:, 1], len(fragments)), others, ends)
 

@@ -5,9 +5,12 @@ Nothing heavy is imported here; commands import what they run when they run.
 
 import inspect
 import io
+import os
+import signal
 import sys
 import traceback
 import warnings
+from contextlib import suppress
 from typing import Annotated, NoReturn, TextIO
 
 import typer
@@ -38,6 +41,9 @@ from csl.cli import (
 from csl.cli.console import handle_interrupts, is_interrupt, new_console
 from csl.errors import FAILURES, REMEDIES, CslError, InputError, LimitWarning, from_system
 
+SIGNALLED = 128  # exit codes above it say which signal ended the program
+INTERRUPTED = SIGNALLED + signal.SIGINT
+OUT_OF_MEMORY = "out of memory; use less data, smaller options or fewer threads"
 COMPILED = "compiled code (NUMBA_CACHE_DIR)"
 
 app = typer.Typer(
@@ -104,6 +110,14 @@ def _show_warning(
     new_console(stderr=True).print(Text.assemble(("warning:", "bold yellow"), f" {text}"))
 
 
+def _stop(code: int = INTERRUPTED) -> NoReturn:
+    """End at once: threads may still run kernels, and an ordinary exit would wait for them."""
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError, AttributeError):
+            stream.flush()
+    os._exit(code)
+
+
 def main() -> None:
     """Run the command; errors meant for people become one line on stderr and their exit code."""
     for stream in (sys.stdout, sys.stderr):
@@ -124,8 +138,10 @@ def main() -> None:
             raise
         _fail(from_system(error, "cannot go on", error.filename or (COMPILED if _is_of_numba(error) else None)))
     except MemoryError:
-        _fail(CslError("out of memory; use less data, smaller options or fewer threads"))
+        _fail(CslError(OUT_OF_MEMORY))
     except RuntimeError as error:
+        if any(words in str(error) for words in ("t allocate memory", "out of memory")):  # of torch
+            _fail(CslError(OUT_OF_MEMORY))
         if "can't start new thread" in str(error):
             _fail(CslError("cannot start so many threads; lower --threads"))
         if "no locator available" not in str(error):
@@ -135,7 +151,13 @@ def main() -> None:
                 "cannot be kept beside the package or at home; set NUMBA_CACHE_DIR to a writable folder", COMPILED
             )
         )
+    except KeyboardInterrupt:
+        _stop()
     except SystemError as error:
         if not is_interrupt(error):
             raise
-        sys.exit(130)
+        _stop()
+    except SystemExit as error:
+        if isinstance(error.code, int) and error.code > SIGNALLED:
+            _stop(error.code)
+        raise

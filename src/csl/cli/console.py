@@ -28,19 +28,22 @@ def new_console(*, stderr: bool = False) -> Console:
 
 
 def handle_interrupts() -> None:
-    """Let Ctrl-C stop the program, unless it is meant to be ignored."""
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, interrupt)
+    """Let Ctrl-C, a hangup and `kill` stop the program and clean up, unless they are meant to be ignored."""
+    for number in (signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)):
+        if signal.getsignal(number) in (signal.default_int_handler, signal.SIG_DFL):
+            signal.signal(number, interrupt)
 
 
 def interrupt(number: int, frame: FrameType | None) -> None:
-    """Raise KeyboardInterrupt; a moment later if compiled code is about to return, and would crash."""
+    """Raise KeyboardInterrupt or SystemExit; a moment later if compiled code is about to return, and would crash."""
     while frame and not (module := str(frame.f_globals.get("__name__"))).startswith("csl."):
         if module.startswith(RETURNING):
             threading.Timer(0.01, os.kill, (os.getpid(), number)).start()
             return
         frame = frame.f_back
-    raise KeyboardInterrupt
+    if number == signal.SIGINT:
+        raise KeyboardInterrupt
+    raise SystemExit(128 + number)
 
 
 def is_interrupt(error: BaseException | None) -> bool:

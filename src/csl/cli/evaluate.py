@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
-from csl.cli.console import new_console
+from csl.cli.console import Messages, new_console
 from csl.cli.options import Budget, Device, Fields, Workers, shares_options
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def evaluate(
         limits = Limits.of(budget.max_memory, budget.timeout)
         model = RunFolder.open(what).model()
         examples = list(read_examples(test, columns=("category",), **fields.names))
-        with workers.open() as opened:
+        with Messages("parsing …", stderr=True), workers.open() as opened:
             found = measure(model, examples, opened, limits)
         outputs = found.outputs
         console.print(score_table(found.groups, found.score))

@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from csl.cli.console import new_console
+from csl.cli.console import Messages, new_console
 from csl.cli.options import Fields, Workers, shares_options
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
     from rich.console import Console
-    from rich.status import Status
 
     from csl.examples import Example
     from csl.parsing.derivation import Derivation
@@ -47,7 +46,7 @@ def coverage(
     deriver = _deriver(run)
     console = new_console()
     console.print(f"{len(deriver.rules):,} rules, {len(examples):,} examples")
-    with _working(), workers.open() as opened:
+    with Messages("parsing …", stderr=True), workers.open() as opened:
         right = deriver.derivable(examples, opened)
         covered = deriver.covered([example.source for example in examples], opened)
     _print_shares(console, examples, right, covered)
@@ -123,7 +122,7 @@ def explain(
         raise InputError(f"the {'output' if pair.source else 'input'} is empty; give at least one token")
     deriver = _deriver(run)
     console = new_console()
-    with _working():
+    with Messages("deriving (the first run compiles for a while) …", stderr=True):
         derivation = None if output is None else deriver.derivation(pair)
         analyses = [] if derivation else deriver.analyses(pair.source, limit)
     if derivation:
@@ -175,10 +174,3 @@ def _deriver(run: Path) -> "Deriver":
     from csl.parsing.deriver import Deriver
 
     return Deriver(open_grammar(run))
-
-
-def _working() -> "Status":
-    """Show, at a terminal, that something is going on."""
-    from rich.console import Console
-
-    return Console(stderr=True).status("deriving (the first run compiles for a while) …")

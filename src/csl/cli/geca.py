@@ -16,7 +16,7 @@ def geca(
     out: Annotated[
         Path, typer.Option(help="The .tsv or .jsonl file to write, or either with .gz; -: standard output.")
     ],
-    number: Annotated[int, typer.Option("-n", min=1, help="How many pairs, at most.")] = 100_000,
+    number: Annotated[int, typer.Option("-n", min=1, max=10**12, help="How many pairs, at most.")] = 100_000,
     window: Annotated[int, typer.Option(help="Tokens of a span that is swapped, at most.")] = 4,
     unique: Annotated[bool, typer.Option("--unique", help="Each pair once.")] = False,
     seed: Annotated[int, typer.Option(help="Seed of the order of swaps.")] = 0,

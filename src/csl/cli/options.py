@@ -33,7 +33,9 @@ Resume = Annotated[
     bool, typer.Option(help="Keep complete stages and resume a stopped one; after changing CSL's code, --no-resume.")
 ]
 Device = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
-TorchThreads = Annotated[int | None, typer.Option("--threads", min=1, help="CPU threads; default: chosen by torch.")]
+TorchThreads = Annotated[
+    int | None, typer.Option("--threads", min=1, max=1024, help="CPU threads; default: chosen by torch.")
+]
 
 
 def shares_options(command: Callable[..., None]) -> Callable[..., None]:

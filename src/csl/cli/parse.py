@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from csl.cli.console import new_console
+from csl.cli.console import Messages, new_console
 from csl.cli.options import Budget, Workers, shares_options
 from csl.errors import InputError
 
@@ -51,23 +51,27 @@ def parse(
     if file and literal:
         raise InputError("--file and --text exclude each other")
     model = RunFolder.open(run).model()
-    if text is not None and is_file(text, file, literal):
-        with workers.open() as opened:
-            _parse_file(model, Path(text), k, scores, opened, limits)
-    elif text is not None:
-        if not _parse_one(model, text, k, scores, limits):
+    with workers.open() as engine:
+        if text is None:
+            _parse_lines(model, k, scores, engine, limits)
+        elif is_file(text, file, literal):
+            _parse_file(model, Path(text), k, scores, engine, limits)
+        elif not _parse_one(model, text, k, scores, engine, limits):
             raise typer.Exit(1)
-    else:
-        if sys.stdin is None:
-            raise InputError("no INPUT, and standard input is closed")
-        prompt = "input: " if sys.stdin.isatty() else ""
-        while True:
-            try:
-                line = input(prompt)
-            except EOFError:
-                break
-            if line.strip():
-                _parse_one(model, line, k, scores, limits)
+
+
+def _parse_lines(model: "Model", k: int, scores: bool, engine: "Engine", limits: "Limits") -> None:
+    """Parse what is typed at a prompt, or comes from a pipe."""
+    if sys.stdin is None:
+        raise InputError("no INPUT, and standard input is closed")
+    prompt = "input: " if sys.stdin.isatty() else ""
+    while True:
+        try:
+            line = input(prompt)
+        except EOFError:
+            break
+        if line.strip():
+            _parse_one(model, line, k, scores, engine, limits)
 
 
 def is_file(text: str, file: bool, literal: bool) -> bool:
@@ -78,19 +82,18 @@ def is_file(text: str, file: bool, literal: bool) -> bool:
     return file
 
 
-def _parse_one(model: "Model", text: str, k: int, scores: bool, limits: "Limits") -> bool:
+def _parse_one(model: "Model", text: str, k: int, scores: bool, engine: "Engine", limits: "Limits") -> bool:
     """Print the outputs of one input; tell whether there are any."""
-    from csl.engine.threads import ONE_THREAD
     from csl.examples import split_tokens
     from csl.parsing.limits import Abstained
 
     source = split_tokens(text)
-    (found,) = _outcomes(model, [source], k, ONE_THREAD, limits)
+    (found,) = _outcomes(model, [source], k, engine, limits)
     if isinstance(found, Abstained):
         unknown = model.deriver.unknown_tokens(source)
-        why = f"no rule knows: {', '.join(unknown)}" if unknown else "no derivation spans it, or none to a valid output"
+        shown, some = (shorten(words, SHOWN, placeholder=" …") for words in (text, ", ".join(unknown)))
+        why = f"no rule knows: {some}" if unknown else "no derivation spans it, or none to a valid output"
         covered = found is not Abstained.NOT_COVERED
-        shown = shorten(text, SHOWN, placeholder=" …")
         line = f"given up: {shown} ({found.value})" if covered else f"not covered: {shown} ({why})"
         new_console(stderr=True).print(line)
         return False
@@ -108,7 +111,8 @@ def _outcomes(
     if k > 1:
         yield from (model.best_outcome(source, k, limits) for source in sources)
     else:
-        found = model.outcomes(sources, engine, limits)
+        with Messages("parsing …", stderr=True):
+            found = model.outcomes(sources, engine, limits)
         yield from (outcome if isinstance(outcome, Abstained) else [outcome] for outcome in found)
 
 

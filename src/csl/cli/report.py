@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from csl.cli.console import new_console
+from csl.cli.console import Messages, new_console
 
 
 def report(
@@ -32,5 +32,6 @@ def report(
 
     file = out or run / "report.html"
     refuse_input_as_output(file, test, unlabelled)
-    write_report(run, file, test=test, unlabelled=unlabelled, engine=Threads(threads))
+    with Messages("writing the report …", "nothing was written", stderr=True):
+        write_report(run, file, test=test, unlabelled=unlabelled, engine=Threads(threads))
     new_console().print(f"{file}: {file.stat().st_size / 1000:,.0f} kB")

@@ -62,7 +62,7 @@ def sample(
         Path | None,
         typer.Option(help="A .tsv or .jsonl file, or either with .gz; -: standard output. Default: in RUN."),
     ] = None,
-    shards: Annotated[int, typer.Option(min=1, help="Split --out into so many files.")] = 1,
+    shards: Annotated[int, typer.Option(min=1, max=10_000, help="Split --out into so many files.")] = 1,
     preview: Annotated[int, typer.Option(min=0, help="Only show so many, with their derivations.")] = 0,
     provenance: Annotated[bool, typer.Option("--provenance", help="Add columns: derivation, parent examples.")] = False,
     drawing: Drawing,

@@ -50,17 +50,30 @@ class Engine(ABC):
 
     @abstractmethod
     def chunks(
-        self, function: Callable[..., Any], items: Any, *state: Any, parts: int = 0, least: int | None = None
+        self,
+        function: Callable[..., Any],
+        items: Any,
+        *state: Any,
+        parts: int = 0,
+        least: int | None = None,
+        doing: str = "",
     ) -> list[Any]:
         """Call `function(chunk, *state)` for chunks of `items`; return the results in order.
 
         State that is `Broadcast` or `Growing` reaches the function as its value. `parts` fixes the number of chunks,
-        for results that depend on it, such as sums of floats. Fewer than `least` items stay together.
+        for results that depend on it, such as sums of floats. Fewer than `least` items are not spread. If it takes
+        long, progress is reported with the words `doing`.
         """
 
-    def map(self, function: Callable[..., Any], items: Any, *state: Any, least: int | None = None) -> Any:
+    def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Call a function of this machine that may take long, so that Ctrl-C is answered meanwhile."""
+        return self.local.call(function, *arguments)
+
+    def map(
+        self, function: Callable[..., Any], items: Any, *state: Any, least: int | None = None, doing: str = ""
+    ) -> Any:
         """Like `chunks`, for functions that return one result an item: the results as one array."""
-        return np.concatenate(self.chunks(function, items, *state, least=least))
+        return np.concatenate(self.chunks(function, items, *state, least=least, doing=doing))
 
 
 def are_few(items: Any, least: int | None) -> bool:

@@ -68,11 +68,17 @@ class Ray(Engine):
         self.close()
 
     def chunks(
-        self, function: Callable[..., Any], items: Any, *state: Any, parts: int = 0, least: int | None = None
+        self,
+        function: Callable[..., Any],
+        items: Any,
+        *state: Any,
+        parts: int = 0,
+        least: int | None = None,
+        doing: str = "",
     ) -> list[Any]:
         """Apply the function to chunks, in tasks."""
         if not parts and are_few(items, least):
-            return self._local.chunks(function, items, *state, parts=1)
+            return self._local.chunks(function, items, *state, least=least, doing=doing)
         shared = {k: self._share(part) for k, part in enumerate(state) if isinstance(part, Broadcast | Growing)}
         rest = [None if k in shared else part for k, part in enumerate(state)]
         body, in_use = self._put((function, rest)), {known.key for known in self._shared.values()}

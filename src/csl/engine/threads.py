@@ -1,13 +1,26 @@
-"""Threads of one machine, for kernels that release the GIL. Nothing is copied."""
+"""Threads of one machine, for kernels that release the GIL. Nothing is copied.
 
+Even a single thread is one beside the main thread, which waits: so Ctrl-C is answered while a kernel runs. Work is cut
+into chunks of about a quarter of a second, so that progress can be shown and work nobody waits for any more soon ends.
+"""
+
+import os
+import threading
+import time
+from collections import deque
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 
-from csl.engine.engine import CHUNKS, Broadcast, Engine, Growing, are_few
+from csl.engine.engine import Broadcast, Engine, Growing, are_few
 from csl.errors import InputError
+from csl.log import Log
+
+log = Log("engine")
+PACE = 0.25  # seconds that a chunk should take
+SHOWN = 1.0  # seconds after which progress is shown
 
 
 class Threads(Engine):
@@ -17,7 +30,14 @@ class Threads(Engine):
         if number < 1:
             raise InputError(f"threads must be at least 1, not {number}")
         self.number = number
-        self._pool = ThreadPoolExecutor(number) if number > 1 else None
+        self._started: tuple[int, ThreadPoolExecutor] | None = None  # and the process that they are of
+
+    @property
+    def _pool(self) -> ThreadPoolExecutor:
+        """The threads; a forked process has none and starts its own."""
+        if self._started is None or self._started[0] != os.getpid():
+            self._started = os.getpid(), ThreadPoolExecutor(self.number)
+        return self._started[1]
 
     @property
     def local(self) -> "Threads":
@@ -25,15 +45,57 @@ class Threads(Engine):
         return self
 
     def chunks(
-        self, function: Callable[..., Any], items: Any, *state: Any, parts: int = 0, least: int | None = None
+        self,
+        function: Callable[..., Any],
+        items: Any,
+        *state: Any,
+        parts: int = 0,
+        least: int | None = None,
+        doing: str = "",
     ) -> list[Any]:
         """Apply the function to chunks."""
         values = [part.value if isinstance(part, Broadcast | Growing) else part for part in state]
-        if not parts and (self._pool is None or are_few(items, least)):
-            return [function(items, *values)]
-        chunks = np.array_split(items, parts or CHUNKS * self.number)
-        run = map if self._pool is None else self._pool.map
-        return list(run(lambda chunk: function(chunk, *values), chunks))
+        if parts or not len(items):
+            futures = [self._submit(function, chunk, *values) for chunk in np.array_split(items, parts or 1)]
+            return [future.result() for future in futures]
+        return self._paced(lambda chunk: function(chunk, *values), items, 1 if are_few(items, least) else 0, doing)
+
+    def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Call a function that may take long, so that Ctrl-C is answered meanwhile."""
+        return self._submit(function, *arguments).result()
+
+    def _paced(self, function: Callable[..., Any], items: Any, workers: int, doing: str) -> list[Any]:
+        """Apply the function to chunks whose size follows from the time that those before them took."""
+
+        def timed(chunk: Any) -> tuple[Any, int, float]:
+            begin = time.perf_counter()
+            return function(chunk), len(chunk), time.perf_counter() - begin
+
+        start, size, at, done, results = time.perf_counter(), 1, 0, 0, []
+        waiting: deque[Future[tuple[Any, int, float]]] = deque()
+        try:
+            while done < len(items):
+                while at < len(items) and len(waiting) < (workers or 2 * self.number):
+                    waiting.append(self._submit(timed, items[at : at + size]))
+                    at += size
+                result, number, seconds = waiting.popleft().result()
+                results.append(result)
+                done += number
+                size = max(1, min(2 * max(size, number), int(number * PACE / max(seconds, 1e-6))))
+                if doing and time.perf_counter() - start > SHOWN:
+                    log.progress(f"{doing}: {done:,} of {len(items):,}")
+        finally:
+            for future in waiting:
+                future.cancel()
+        return results
+
+    def _submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
+        """Let a thread of the pool do it; a thread that is not the main one can do it itself."""
+        if self.number > 1 or threading.current_thread() is threading.main_thread():
+            return self._pool.submit(function, *arguments)
+        future: Future[Any] = Future()
+        future.set_result(function(*arguments))
+        return future
 
 
 ONE_THREAD = Threads(1)

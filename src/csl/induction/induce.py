@@ -22,6 +22,9 @@ from csl.grammar.vocabulary import Vocabulary
 from csl.induction.config import InductionConfig
 from csl.induction.objective import UNIT, Objective
 from csl.induction.search import Search
+from csl.log import Log
+
+log = Log("induce")
 
 
 @dataclass(frozen=True)
@@ -129,8 +132,9 @@ def induce(
                 )
             if actions == 0:
                 break
-    search.remove_derivable()
-    uses = search.prune()
+    uses = search.finish()
+    if search.undecided:
+        log.info(f"{search.undecided:,} derivations were too ambiguous to decide: rules that may be superfluous stay")
     return _result(search, uses, vocabulary, float(objective.sizes()[ids].sum()) / UNIT)
 
 

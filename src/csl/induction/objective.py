@@ -56,7 +56,8 @@ class Objective:
 
     def _penalties(self, rules: Ids) -> Costs:
         """−c_D(α, β) of each rule. What a sample does not show is no evidence against a rule."""
-        both = self._engine.map(_count_pairs, rules, self._store.growing, self._evidence)
+        state = (self._store.growing, self._evidence)
+        both = self._engine.map(_count_pairs, rules, *state, doing="counting evidence: rules")
         penalty = np.zeros(len(rules))
         for side, weight in ((SOURCE, self._config.k_beta), (TARGET, self._config.k_alpha)):
             if weight:

@@ -7,6 +7,10 @@ most; those that still save something are executed, best first; what can then no
 
 From step to step only pairs with a new rule are looked for, and the cost of a rule is computed once, and only when its
 size alone does not rule it out. Nothing here depends on ids or on the order of rules: ties are broken by content.
+
+Grammars of natural data can be so ambiguous that it takes very long to decide what is derivable. So a derivation has a
+budget, and so have all derivations of a step and of the final removal. What is not decided within it counts as not
+derivable: the rule stays. Budgets count items of charts, not seconds, so that results do not depend on the machine.
 """
 
 import itertools
@@ -29,6 +33,15 @@ from csl.kernels.hashing import Table, build_table
 from csl.kernels.select import best_candidates, execute
 from csl.kernels.store import rule_hashes, source_hashes
 from csl.kernels.unify import Shape, unify
+from csl.log import Log
+
+log = Log("induce")
+FIRST_ITEMS = 2**12  # of a derivation, in a first pass over all
+ITEMS = 2**17  # of a derivation; at most 1,955 were needed for SCAN, GeoQuery and COGS, 23,019 for SMCalFlow-CS
+SHARE = 2**13  # items an example, of all derivations of a step, and of the final removal: some seconds in all
+BATCH = 128  # derivations, after which is looked at how many items are left
+CHUNK = 2**21  # items of derivations one after the other, after which progress is shown
+EVERY = 200  # rules, after which progress is shown
 
 
 class Chart(NamedTuple):
@@ -54,6 +67,8 @@ class Search:
         self._output_cfg = Broadcast(output_cfg) if output_cfg else None
         self.examples = np.empty(0, np.int32)
         self.candidates = 0  # in the last step
+        self.undecided = 0  # rules and examples whose derivation was given up in the final removal
+        self._left = SHARE * 1000  # items for derivations
         self._alive, self._seed = np.zeros(0, np.bool_), np.zeros(0, np.bool_)
         self.fresh = np.zeros(0, np.bool_)  # rules that came since derivable ones were last removed
         self._paired = np.zeros(0, np.bool_)  # rules whose pairs with all other rules alive are known
@@ -81,6 +96,7 @@ class Search:
 
     def step(self) -> int:
         """Take one step; return the number of actions."""
+        self._allot()
         self.remove_derivable()
         self._find_pairs()
         self.candidates = 0
@@ -96,33 +112,47 @@ class Search:
         self._remove(self._costliest(old, self.objective.costs(old)[old]))
         self.fresh[:] = False
 
+    def finish(self) -> dict[int, int]:
+        """Remove what is derivable, and then what no example needs; return how many examples use each rule left."""
+        self._allot()
+        self.remove_derivable()
+        return self.prune()
+
+    def _allot(self) -> None:
+        """Start a new budget for derivations."""
+        self._left, self.undecided = SHARE * max(1000, len(self.examples)), 0
+
     def prune(self) -> dict[int, int]:
         """Remove the rules that no example needs, the costliest first; return how many examples use each rule left.
 
         One derivation an example is kept. Rule r can go when every example whose derivation uses it has another one
         without it. Since the grammar only shrinks, a rule once found needed stays needed.
         """
-        chart, everything = self._chart(), np.full(len(self.examples), -1, np.int32)
-        derivations = self._rules_used(chart, self.examples, everything)
-        lost = [k for k, derivation in enumerate(derivations) if not derivation]
-        if lost:  # seeds with lone sources, as max_units bounds chains; or more than the chart has room or time for
-            self._alive[self.examples[lost]] = True
-            chart = self._chart()
-            derivations = self._rules_used(chart, self.examples, everything)
-            hard = [k for k in lost if not derivations[k]]
-            for k in hard:
-                derivations[k] = {int(self.examples[k])}
-            if hard:
-                line = f"{len(hard):,} examples are too long or too ambiguous to derive: each stays a rule of its own"
-                warnings.warn(line, LimitWarning, stacklevel=2)
+        self._left, before = SHARE * max(1000, len(self.examples)), self.undecided
+        derivations = self._rules_used(self._chart(), self.examples, np.full(len(self.examples), -1, np.int32))
+        hard = self.undecided - before
+        own = self.examples[[not derivation for derivation in derivations]]
+        derivations = [found or {int(example)} for found, example in zip(derivations, self.examples, strict=True)]
+        self._alive[own] = True  # seeds with lone sources, as max_units bounds chains; or too ambiguous
+        rules = self._removable()
+        if hard:
+            rules = np.setdiff1d(rules, own)
+            line = f"{hard:,} examples are too long or too ambiguous to derive: each stays a rule of its own"
+            warnings.warn(line, LimitWarning, stacklevel=2)
         users: dict[int, set[int]] = {int(r): set() for r in self.rules}
         for example, derivation in enumerate(derivations):
             for r in derivation:
                 users[r].add(example)
-        rules = self._removable()
-        order = self._costliest(rules, self.objective.costs(rules)[rules])
+        self._remove_unused(derivations, users, rules)
+        return {int(r): len(users[r]) for r in self.rules}
+
+    def _remove_unused(self, derivations: list[set[int]], users: dict[int, set[int]], rules: Ids) -> None:
+        """Remove those of the rules that no example needs; keep derivations and users up to date."""
+        chart, order = self._chart(), self._costliest(rules, self.objective.costs(rules)[rules])
         first = np.array([min(users[r], default=0) for r in order], np.int32)
-        for r, again in zip(order, self._rules_used(chart, self.examples[first], order), strict=True):
+        for k, (r, again) in enumerate(zip(order, self._rules_used(chart, self.examples[first], order), strict=True)):
+            if k % EVERY == EVERY - 1:
+                log.progress(f"removing rules that no example needs: {k:,} of {len(order):,} checked")
             if (again or not users[r]) and (new := self._without(chart, r, sorted(users[r]))) is not None:
                 self._alive[r] = False
                 for example, derivation in new.items():
@@ -131,7 +161,6 @@ class Search:
                     for used in derivation:
                         users[used].add(example)
                     derivations[example] = derivation
-        return {int(r): len(users[r]) for r in self.rules}
 
     def _without(self, chart: Chart, r: int, users: list[int]) -> dict[int, set[int]] | None:
         """Derive examples without a rule, in batches that double; None as soon as one cannot be."""
@@ -172,11 +201,33 @@ class Search:
 
     def _derive(self, chart: Chart, queries: Ids, banned: Ids) -> tuple[Ids, Costs]:
         """Derive rules, each without the one in `banned`; return the rules used, end to end, and their offsets."""
-        options = (chart.arity, self.config.max_units)
         both = np.stack([queries, banned], axis=1)
-        found = self._engine.chunks(_derive, both, self.store.growing, self._alive, chart.trie, *options)
-        lengths = np.concatenate([np.diff(offsets) for _, offsets in found])
-        return np.concatenate([rules for rules, _ in found]), np.concatenate([[0], np.cumsum(lengths)])
+        used, offsets, items = self._derive_within(FIRST_ITEMS, chart, both)
+        hard = np.flatnonzero(items > FIRST_ITEMS)
+        if not len(hard):
+            return used, offsets
+        parts = np.split(used, offsets[1:-1])
+        for start in range(0, len(hard), BATCH):
+            if self._left <= 0:
+                self.undecided += len(hard) - start
+                break
+            places = hard[start : start + BATCH]
+            used, offsets, items = self._derive_within(ITEMS, chart, both[places])
+            for place, part in zip(places, np.split(used, offsets[1:-1]), strict=True):
+                parts[place] = part
+            self.undecided += int((items > ITEMS).sum())
+            log.progress(f"deriving {len(both):,} rules: {start + len(places):,} of {len(hard):,} ambiguous ones")
+        return np.concatenate(parts), np.concatenate([[0], np.cumsum(list(map(len, parts)))])
+
+    def _derive_within(self, most: int, chart: Chart, both: Ids) -> tuple[Ids, Costs, Costs]:
+        """Derive rules with at most so many items each; also return how many each took."""
+        state = (most, self.store.growing, self._alive, chart.trie, chart.arity, self.config.max_units)
+        found = self._engine.chunks(_derive, both, *state, doing="deriving rules")
+        used, lengths, items = (
+            np.concatenate(part) for part in zip(*((a, np.diff(b), c) for a, b, c in found), strict=True)
+        )
+        self._left -= int(items.sum())
+        return used, np.concatenate([[0], np.cumsum(lengths)]), items
 
     def _remove(self, order: Ids) -> None:
         """Remove, in this order, what the others derive."""
@@ -184,7 +235,14 @@ class Search:
         hints, offsets = self._derive(chart, order, order)
         perhaps = np.flatnonzero(np.diff(offsets))  # the grammar only shrinks: what it does not derive, it never will
         parser = Parser(self.store.arrays, chart.trie.value, self._alive, chart.arity, self.config.max_units)
-        remove_derivable(parser, untimed(), order[perhaps], *take(hints, offsets, perhaps))
+        rules, (hints, offsets), done = order[perhaps], take(hints, offsets, perhaps), 0
+        while done < len(rules) and self._left > 0:
+            arguments = (parser, untimed(ITEMS), rules[done:], hints, offsets[done:], CHUNK)
+            number, given_up, items = self._engine.call(remove_derivable, *arguments)
+            done, self._left, self.undecided = done + number, self._left - items, self.undecided + given_up
+            if done < len(rules):
+                log.progress(f"removing derivable rules: {done:,} of {len(rules):,} checked")
+        self.undecided += len(rules) - done
 
     def _find_pairs(self) -> None:
         """Bring `_pairs` up to date: drop those of removed rules, find those with new ones."""
@@ -202,7 +260,8 @@ class Search:
         """Find all (r_c, g, r_add) with r_c in `rules`, not a seed, and g in `partners`."""
         table, config = build_table(self._hashes, partners), self.config
         shape = Shape(config.max_nonterminals, config.repeated_target, config.lone_target)
-        found = self._engine.chunks(_unify, rules[~self._seed[rules]], self.store.growing, table, shape)
+        state = (self.store.growing, table, shape)
+        found = self._engine.chunks(_unify, rules[~self._seed[rules]], *state, doing="looking for candidates: rules")
         return np.concatenate([np.column_stack([pairs, self.store.add(candidates)]) for pairs, candidates in found])
 
     def _act(self) -> int:
@@ -257,12 +316,12 @@ def _are_valid(ids: Ids, rules: Rules, output_cfg: CompiledCfg) -> npt.NDArray[n
 
 
 def _derive(
-    queries: Ids, rules: Rules, alive: npt.NDArray[np.bool_], trie: Trie, arity: int, max_units: int
-) -> tuple[Ids, Costs]:
+    queries: Ids, most: int, rules: Rules, alive: npt.NDArray[np.bool_], trie: Trie, arity: int, max_units: int
+) -> tuple[Ids, Costs, Costs]:
     """Derive rules (first column), each without another (second column), by those that are alive."""
-    ids, banned = queries[:, 0].copy(), queries[:, 1].copy()
-    used, offsets, _ = derive_rules(Parser(rules, trie, alive, arity, max_units), untimed(), ids, banned)
-    return used, offsets
+    parser, (ids, banned) = Parser(rules, trie, alive, arity, max_units), queries.T.copy()
+    found: tuple[Ids, Costs, Costs] = derive_rules(parser, untimed(most), ids, banned)
+    return found
 
 
 def _unify(ids: Ids, rules: Rules, table: Table, shape: Shape) -> tuple[Ids, Rules]:

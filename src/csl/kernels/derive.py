@@ -64,7 +64,6 @@ class Chart(NamedTuple):
 # columns of an item: first place in y, length, applications of lone-nonterminal rules at its top, rule, next item of
 # the cell, then the child items
 START, LENGTH, UNITS, RULE, NEXT, CHILD = 0, 1, 2, 3, 4, 5
-GIVEN_UP = -2
 
 
 @njit(cache=True, nogil=True)
@@ -324,17 +323,17 @@ def pair_chart(parser, query, budget, work):
 
 @njit(cache=True, nogil=True)
 def derive(parser, query, budget, work):
-    """Derive a pair: return the goal item or −1, and the items; their RULE and CHILD columns tell the derivation.
+    """Derive a pair: return the goal item or −1, the items, and how many of the budget were used.
 
-    A goal of GIVEN_UP says that it was given up.
+    The RULE and CHILD columns of the items tell the derivation. If more than the budget was used, it was given up.
     """
     chart, used = pair_chart(parser, query, budget, work)
     if spent(budget, used):
-        return np.int32(GIVEN_UP), chart.items
+        return np.int32(-1), chart.items, used
     goal = chart.cells[len(query.x)]
     while goal >= 0 and chart.items[goal, LENGTH] != len(query.y):
         goal = chart.items[goal, NEXT]
-    return goal, chart.items
+    return goal, chart.items, used
 
 
 @njit(cache=True, nogil=True)
@@ -372,35 +371,40 @@ def derive_rules(parser, budget, queries, banned):
     """Derive each rule of `queries` without the rule of the same place in `banned` (−1: none).
 
     Returns, end to end, the rules of the derivations found, and their offsets, an empty span for what is not derivable;
-    and how many queries were given up.
+    and how many items each query used: more than the budget if it was given up.
     """
-    offsets = np.zeros(len(queries) + 1, np.int64)
-    out, count, given_up = np.empty(1024, np.int32), np.int64(0), 0
+    offsets, used = np.zeros(len(queries) + 1, np.int64), np.zeros(len(queries), np.int64)
+    out, count = np.empty(1024, np.int32), np.int64(0)
     work = np.empty((256, CHILD + parser.arity), np.int32)
     for k in range(len(queries)):
-        goal, work = derive(parser, rule_query(parser.rules, queries[k], banned[k]), budget, work)
-        given_up += goal == GIVEN_UP
+        goal, work, used[k] = derive(parser, rule_query(parser.rules, queries[k], banned[k]), budget, work)
         if goal >= 0:
             out, count = _collect(parser.rules, work, goal, out, count)
         offsets[k + 1] = count
-    return out[:count].copy(), offsets, given_up
+    return out[:count].copy(), offsets, used
 
 
 @njit(cache=True, nogil=True)
-def remove_derivable(parser, budget, order, hints, hint_offsets):
+def remove_derivable(parser, budget, order, hints, hint_offsets, most):
     """Remove the rules of `order`, one after the other, that the other rules derive; `parser.alive` is changed.
 
     `hints[hint_offsets[k]:hint_offsets[k + 1]]` are the rules of a derivation of `order[k]` without itself, found
-    earlier: good for as long as they are alive (paper: "we check if we can just remove r_c").
+    earlier: good for as long as they are alive (paper: "we check if we can just remove r_c"). After more than `most`
+    items the rest is left. Returns how many rules were looked at, how many of them given up, and the items used.
     """
     work = np.empty((256, CHILD + parser.arity), np.int32)
-    for k in range(len(order)):
-        r = order[k]
-        goal = np.int32(0)
-        for p in range(hint_offsets[k], hint_offsets[k + 1]):
-            if not parser.alive[hints[p]]:
-                goal = np.int32(-1)
-        if goal < 0:
-            goal, work = derive(parser, rule_query(parser.rules, r, r), budget, work)
-        if goal >= 0:
+    done, given_up, total = 0, 0, 0
+    while done < len(order) and total <= most:
+        r = order[done]
+        derivable = True
+        for p in range(hint_offsets[done], hint_offsets[done + 1]):
+            derivable &= parser.alive[hints[p]]
+        if not derivable:
+            goal, work, used = derive(parser, rule_query(parser.rules, r, r), budget, work)
+            derivable = goal >= 0
+            given_up += spent(budget, used)
+            total += used
+        if derivable:
             parser.alive[r] = False
+        done += 1
+    return done, given_up, total

@@ -49,7 +49,8 @@ class ForestData:
     def mean(self, theta_context: FloatArray, theta_rule: FloatArray) -> float:
         """Return the mean log p(x, y)."""
         rule = np.ascontiguousarray(softmax(theta_rule).T)
-        values = log_inside(self.forests, np.arange(len(self.copies)), softmax(theta_context), rule, self.contexts)
+        state = (softmax(theta_context), rule, self.contexts)
+        values = self.engine.call(log_inside, self.forests, np.arange(len(self.copies)), *state)
         return float(values @ self.copies / self.copies.sum())
 
 

@@ -167,7 +167,8 @@ class Model:
         counts if its output is valid: categories can be coarser than the pieces that rules are made of.
         """
         sources = [_tokens(source) for source in sources]
-        found = engine.chunks(_best, np.arange(len(sources)), self._broadcast, sources, limits, least=CHUNK)
+        state = (self._broadcast, sources, limits)
+        found = engine.chunks(_best, np.arange(len(sources)), *state, least=CHUNK, doing="parsing inputs")
         outcomes = [self._outcome(*best) for part in found for best in part]
         if self.output_cfg is not None:
             rest = [k for k, outcome in enumerate(outcomes) if outcome is Abstained.NOT_COVERED]

@@ -7,6 +7,7 @@ the derivations of an input are finitely many.
 
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -16,11 +17,11 @@ from csl.engine.engine import Broadcast, Engine
 from csl.engine.threads import ONE_THREAD
 from csl.errors import LimitWarning
 from csl.examples import Example
-from csl.grammar import Grammar
+from csl.grammar import Grammar, Rule
 from csl.grammar.store import RuleStore
 from csl.grammar.vocabulary import Ragged, Vocabulary
 from csl.kernels import source_chart
-from csl.kernels.budget import COVERED, Budget, untimed
+from csl.kernels.budget import COVERED, ITEMS, Budget, untimed
 from csl.kernels.derive import Parser, build_trie, derive_rules
 from csl.kernels.flat import Rules
 from csl.kernels.intersection import Labels, by_output, intersect
@@ -33,6 +34,8 @@ READABLE = Limits(items=2**20)  # for a forest that is turned into Python object
 CHUNK = 64  # inputs worth a second worker
 BATCH = 1024  # inputs whose forests are in memory at once, if there is room
 UNLIMITED = 2**62  # items of a forest
+ALL_ITEMS = 2**28  # to derive many pairs, each with an even share, …
+PAIR_ITEMS = 2**17  # … but with at least this
 
 Places = npt.NDArray[np.int64]
 
@@ -69,8 +72,10 @@ class Deriver:
 
     def derivable(self, examples: Sequence[Example], engine: Engine = ONE_THREAD) -> npt.NDArray[np.bool_]:
         """Whether each pair has a derivation."""
-        _, sizes = self.derive_all(examples, engine)
-        return sizes > 0
+        found = np.array([Rule(e.source, e.target) in self._numbers for e in examples], np.bool_)
+        rest = np.flatnonzero(~found).tolist()
+        found[rest] = self.derive_all([examples[k] for k in rest], engine)[1] > 0
+        return found
 
     def derive_all(
         self, examples: Sequence[Example], engine: Engine = ONE_THREAD
@@ -79,17 +84,28 @@ class Deriver:
         encoded = self.encode(side for example in examples for side in (example.source, example.target))
         unknown = np.concatenate([[0], np.cumsum(encoded.values == 0)])[encoded.offsets[::2]]
         known = np.flatnonzero(np.diff(unknown) == 0)
-        found = engine.chunks(_derive, known, encoded, self._parser)
-        sizes = np.zeros(len(examples), np.int64)
-        sizes[known] = np.concatenate([part for _, part, _ in found])
-        given_up = sum(number for _, _, number in found)
+        most = min(ITEMS, max(PAIR_ITEMS, ALL_ITEMS // max(1, len(examples))))
+        found = engine.chunks(_derive, known, encoded, most, self._parser, doing="deriving pairs")
+        used, lengths, items = (
+            np.concatenate(part) for part in zip(*((a, np.diff(b), c) for a, b, c in found), strict=True)
+        )
+        parts, given_up = np.split(used, np.cumsum(lengths)[:-1]), 0
+        for k in np.flatnonzero(items > most):
+            example = examples[known[k]]
+            number = self._numbers.get(Rule(example.source, example.target))
+            given_up += number is None
+            parts[k] = np.array([] if number is None else [number], np.int32)
         if given_up:
-            warnings.warn(
-                f"{given_up:,} of {len(examples):,} pairs given up: there are too many ways to derive them",
-                LimitWarning,
-                stacklevel=2,
-            )
-        return np.concatenate([part for part, _, _ in found]), sizes
+            line = f"{given_up:,} of {len(examples):,} pairs given up: there are too many ways to derive them"
+            warnings.warn(line, LimitWarning, stacklevel=2)
+        sizes = np.zeros(len(examples), np.int64)
+        sizes[known] = list(map(len, parts)) if len(known) else 0
+        return np.concatenate(parts), sizes
+
+    @cached_property
+    def _numbers(self) -> dict[Rule, int]:
+        """The number of each rule: a pair with too many derivations may still be a rule itself."""
+        return {rule: number for number, rule in enumerate(self.rules)}
 
     def encode(self, sides: Iterable[Sequence[str]]) -> Ragged:
         """Encode tokens; those that no rule has become 0, which matches nothing."""
@@ -104,7 +120,9 @@ class Deriver:
 
     def covered(self, sources: Sequence[Sequence[str]], engine: Engine = ONE_THREAD) -> npt.NDArray[np.bool_]:
         """Whether each input has a derivation, to any output; those that take too much memory count as not covered."""
-        status = engine.map(_covered, np.arange(len(sources)), self.encode(sources), self._parser)
+        status = engine.map(
+            _covered, np.arange(len(sources)), self.encode(sources), self._parser, doing="parsing inputs"
+        )
         given_up = int((status > COVERED).sum())
         if given_up:
             warnings.warn(f"{given_up:,} of {len(sources):,} inputs given up: they are too long", LimitWarning, 2)
@@ -129,7 +147,8 @@ class Deriver:
         """Build the packed forests of all derivations of pairs, as arrays; those of more than `largest` items not."""
         x, y = (self.encode(getattr(example, side) for example in examples) for side in ("source", "target"))
         places, most = np.arange(len(examples)), limits.items if largest is None else largest
-        return join_forests(engine.chunks(_pair_forests, places, x, y, limits, most, self._parser, least=CHUNK))
+        state = (x, y, limits, most, self._parser)
+        return join_forests(engine.chunks(_pair_forests, places, *state, least=CHUNK, doing="building forests"))
 
     def forest(self, source: Sequence[str], limits: Limits = READABLE) -> Forest:
         """Build the packed forest of an input; it has no vertices if the input is not covered."""
@@ -172,8 +191,10 @@ class Deriver:
         return list(dict.fromkeys(token for token in source if token not in self._known))
 
 
-def _derive(places: Places, pairs: Ragged, parser: Parser) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64], int]:
-    """Derive some of the pairs, which are sources and targets in turn; also tell how many were given up."""
+def _derive(
+    places: Places, pairs: Ragged, most: int, parser: Parser
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Derive some of the pairs, which are sources and targets in turn, with at most so many items each."""
     # the pairs stand behind the rules, as rules that the trie does not have
     values, begin, middle = parser.rules
     both = Rules(
@@ -182,8 +203,9 @@ def _derive(places: Places, pairs: Ragged, parser: Parser) -> tuple[npt.NDArray[
         np.concatenate([middle, begin[-1] + pairs.offsets[1::2]]),
     )
     queries, nothing = (len(middle) + places).astype(np.int32), np.full(len(places), -1, np.int32)
-    rules, offsets, given_up = derive_rules(parser._replace(rules=both), untimed(), queries, nothing)
-    return rules, np.diff(offsets), given_up
+    parser = parser._replace(rules=both)
+    found: tuple[npt.NDArray[np.int32], Places, Places] = derive_rules(parser, untimed(most), queries, nothing)
+    return found
 
 
 def _covered(places: Places, inputs: Ragged, parser: Parser) -> npt.NDArray[np.int32]:

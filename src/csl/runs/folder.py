@@ -220,7 +220,8 @@ class RunFolder:
 
     def checkpoint(self, name: str, key: str, metrics: str) -> Checkpoint:
         """Give the checkpoint of a stage, and the file of its metrics."""
-        return Checkpoint(self.path / CHECKPOINTS / f"{name}.npz", key, self.path / "metrics" / f"{metrics}.jsonl")
+        path, lines = f"{CHECKPOINTS}/{name}.npz", f"metrics/{metrics}.jsonl"
+        return Checkpoint(self.own(path), key, self.own(lines))
 
     def start(self, stage: str, artefacts: Iterable[str], *, resume: bool = True, inputs: Collection[str] = ()) -> None:
         """Make room for a stage: remove what it made before, as the record has it; refuse any other file in its place.
@@ -258,7 +259,7 @@ class RunFolder:
         self._remove_checkpoints(stage)
 
     def _remove_checkpoints(self, stage: str) -> None:
-        folder = self.path / CHECKPOINTS
+        folder = self.own(CHECKPOINTS)
         for path in (*folder.glob(f"{stage}.npz"), *folder.glob(f"{stage}-*.npz")):
             path.unlink()
         _remove_empty_folders(folder)
@@ -277,7 +278,7 @@ class RunFolder:
 
     def describe(self, recipe: Recipe, contents: Mapping[str, str]) -> None:
         """Write a page that says what is what, unless the user has one of that name."""
-        path = self.path / README
+        path = self.own(README)
         if path.exists() and not path.read_text(encoding="utf-8", errors="replace").startswith(MARK):
             return
         lines = [MARK, f"# {recipe.title or self.path.name}", "", f"Recipe {recipe.name}, seed {self.record.seed}."]

@@ -79,7 +79,7 @@ class SampleOptions(sampling.SampleConfig):
     """The options of sampling, how many pairs, and whether they are drawn from the grammar or made by GECA."""
 
     preset: Annotated[str, Field(description="auto: the options for data of any kind")] = ""
-    number: Annotated[int, Field(ge=1, description="pairs to draw")] = 100_000
+    number: Annotated[int, Field(ge=1, le=10**12, description="pairs to draw")] = 100_000
     provenance: Annotated[bool, Field(description="add columns: the derivation, and parent examples")] = False
     method: Annotated[
         Literal["grammar", "geca"], Field(description="grammar, or geca, of which only unique and window are options")

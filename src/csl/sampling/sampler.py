@@ -117,7 +117,7 @@ class Sampler:
         many = np.array([rule.arity > config.bias_above for rule in grammar])
         rules = softmax(theta + config.depth_bias * many)
         automaton = build_automaton(grammar, output_cfg)
-        tables = build_tables(automaton, softmax(model.theta_context), rules, config.max_depth)
+        tables = ONE_THREAD.call(build_tables, automaton, softmax(model.theta_context), rules, config.max_depth)
         exact = tables.reach[EXACT, config.min_depth :, 0][:, tables.goal]
         if not exact.sum() > 0:
             raise self._nothing(output_cfg)

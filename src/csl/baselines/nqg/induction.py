@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from csl.baselines.nqg.config import MAX_NONTERMINALS, NqgInductionConfig
+from csl.engine.threads import ONE_THREAD
 from csl.errors import InputError
 from csl.examples import Example
 from csl.grammar import Grammar, Rule
@@ -36,6 +37,7 @@ Mask = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 
 PARENTHESES = ("(", ")")
+UNBOUNDED = 2**62  # items
 
 
 class Addition(NamedTuple):
@@ -169,7 +171,7 @@ class Search:
         return Parser(self._store.arrays, self._trie, self.alive, MAX_NONTERMINALS, 0)
 
     def _derivations(self, rules: Ids, banned: Ids) -> tuple[Ids, npt.NDArray[np.int64]]:
-        used, offsets, _ = derive_rules(self._current(), untimed(), rules, banned)
+        used, offsets, _ = ONE_THREAD.call(derive_rules, self._current(), untimed(), rules, banned)
         return used, offsets
 
     def _remove_derivable(self, rules: Ids) -> None:
@@ -178,14 +180,14 @@ class Search:
         hints, offsets = self._derivations(order, order)
         perhaps = np.flatnonzero(np.diff(offsets))
         kept = take(hints, offsets, perhaps)
-        remove_derivable(self._current(), untimed(), order[perhaps], *kept)
+        ONE_THREAD.call(remove_derivable, self._current(), untimed(), order[perhaps], *kept, UNBOUNDED)
         for r in order[perhaps][~self.alive[order[perhaps]]]:
             self._saved[self._candidates.pop(int(r), [])] -= self._size[r]
 
     def _split(self, rules: Ids) -> None:
         """Find the candidates for these rules again."""
         shape = Shape(MAX_NONTERMINALS, self._config.repeated_target, self._config.lone_target)
-        origin, candidates = splits(self._current(), untimed(), rules, self._parentheses, shape)
+        origin, candidates = ONE_THREAD.call(splits, self._current(), untimed(), rules, self._parentheses, shape)
         ids, found = self._store.add(candidates), origin[:, 0]
         self._cover_store()
         bounds = np.searchsorted(found, rules)  # wrong if rules are not ascending

@@ -8,6 +8,7 @@ from typing import Any
 
 from csl.engine.engine import Engine
 from csl.engine.threads import ONE_THREAD
+from csl.errors import CslError
 from csl.examples import Example
 from csl.grammar import Rule, write_grammar
 from csl.grammar.output_cfg import OutputCfg
@@ -63,6 +64,8 @@ class Induce(Stage):
         write_grammar(folder.path / "grammar.txt", induced.grammar)
         log.progress("deriving the training examples …")
         derivable = int(Deriver(induced.grammar, config.max_units).derivable(train, work.engine).sum())
+        if derivable < len(train):
+            raise CslError(f"the grammar derives {derivable:,} of {len(train):,} training examples: please report this")
         savings = induced.savings(config)
         best = sorted(savings, key=lambda rule: -savings[rule])[:BEST]
         return {
