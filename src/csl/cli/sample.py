@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class Drawing:
     """How pairs are drawn; --set has all options."""
 
-    strategy: Annotated[str | None, typer.Option(help="model, tempered, uniform or coverage.")] = None
+    strategy: Annotated[str | None, typer.Option(help="How to draw: see docs/sampling.md.")] = None
     temperature: Annotated[
         float | None, typer.Option(help="Divides θ of rules; inf: all rules equally likely. Implies strategy tempered.")
     ] = None
