@@ -190,7 +190,7 @@ class Run:
         return [own.name] if unlabelled and own.exists() and own.samefile(unlabelled) else []
 
     def _has(self, name: str) -> bool:
-        return any(_matches(name, file) for file in self.folder.checksums) or (self.folder.path / name).exists()
+        return self.folder.file(name) is not None  # one that was edited is refused before anything is removed
 
     def _from_cache(self, stage: Stage, key: str) -> Figures | None:
         found = self.cache.find(stage.name, key) if self.cache else None
@@ -223,10 +223,11 @@ class Run:
 
     def _refuse_other(self, stage: Stage) -> None:
         """Refuse a folder that has another result of a stage, and say what differs."""
+        new = _flat(stage.options(self.work))  # a file that is missing is named before anything is written
         done = self.folder.record.stages.get(stage.name)
         if not (done and stage.keeps and self.resume) or self.replace or done.key == self.key(stage):
             return
-        old, new = _flat(done.options), _flat(stage.options(self.work))
+        old = _flat(done.options)
         chosen = done.figures.get("config", {}) | old  # what auto chose, too
         plain = (int, float, bool)
         differ = [

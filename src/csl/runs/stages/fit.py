@@ -4,7 +4,6 @@ import importlib.util
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from csl.engine.engine import Engine
@@ -12,7 +11,7 @@ from csl.engine.threads import ONE_THREAD
 from csl.errors import InputError
 from csl.examples import Example, split_tokens
 from csl.examples.formats import read_inputs
-from csl.files import hash_file, write_text
+from csl.files import write_text
 from csl.grammar import Grammar
 from csl.grammar.output_cfg import OutputCfg
 from csl.log import Log
@@ -24,7 +23,7 @@ from csl.options import changed
 from csl.runs.checkpoint import Checkpoint
 from csl.runs.folder import Figures, RunFolder
 from csl.runs.recipe import AUTO, DEV, FitOptions, Recipe, only
-from csl.runs.stage import Stage, Work
+from csl.runs.stage import Stage, Work, hash_of
 from csl.runs.stages.induce import options_of
 
 log = Log("fit")
@@ -60,7 +59,7 @@ class Fit(Stage):
     def options(self, work: Work) -> Any:
         options = work.recipe.fit
         named = options.unlabelled
-        inputs = named if named in ("", DEV) else hash_file(Path(named))
+        inputs = named if named in ("", DEV) else hash_of(_lines(named))
         return options_of(options) | ({} if has_torch() else {"optimizer": "em"}) | {"unlabelled": inputs}
 
     def run(self, work: Work) -> Figures:
@@ -178,7 +177,11 @@ def _unlabelled(folder: RunFolder, options: FitOptions) -> list[tuple[str, ...]]
         if not folder.has_examples("dev"):
             raise InputError("fit.unlabelled = dev: the data has no dev set; give a file of inputs")
         return [example.source for example in folder.examples("dev")]
-    inputs = [line for line in read_inputs(options.unlabelled) if line] if options.unlabelled else []
+    inputs = _lines(options.unlabelled) if options.unlabelled else []
     if inputs:
         write_text(folder.path / "unlabelled.txt", "".join(f"{line}\n" for line in inputs))
     return [split_tokens(line) for line in inputs]
+
+
+def _lines(path: str) -> list[str]:
+    return [line for line in read_inputs(path) if line]
