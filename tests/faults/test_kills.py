@@ -1,109 +1,101 @@
-"""A process is killed, at any moment, and the work goes on: to the same bytes, and nothing saved is done twice."""
+"""A process is killed, at any moment, and the same command resumes: to the same bytes, and no saved step is repeated."""
 
 import json
 import os
 import random
 import signal
+import subprocess
 import sys
-import time
-from collections.abc import Callable
-from functools import partial
 from itertools import count
 from pathlib import Path
-from typing import Any
 
 import pytest
-from csl.runs.fitting import fit_into, load_model
-from csl.runs.run import induce_into
-from csl.runs.sampling import write_samples
 
-from csl.examples import Example
-from csl.induction.config import InductionConfig
-from csl.lock import folder_lock
-from csl.model.config import FitConfig
-from csl.sampling.config import SampleConfig
-from csl.sampling.sampler import Sampler
+from .conftest import PAIRS, Csl, contents
 
-Start, Files = Callable[[Callable[[], object]], Any], dict[str, bytes]
-EVERY = int(os.environ.get("CSL_KILL_EVERY", "9"))  # 1: all places, in a minute
-FILE_EVENTS = {"open", "os.rename", "os.remove", "os.link", "os.mkdir"}
+EVERY = int(os.environ.get("CSL_KILL_EVERY", "25"))  # 1: all places, in some minutes
+DIE_AT = """
+import os, signal, sys
+from csl.cli import main
+left = int(sys.argv.pop(1))
 
-
-def die_at(number: int) -> None:
-    """Let this process be killed when it opens, renames, removes or links a file for the nth time."""
-    left = number
-
-    def watch(event: str, _: object) -> None:
-        nonlocal left
-        if event in FILE_EVENTS:
-            left -= 1
-        if event in FILE_EVENTS and left == 0:
+def watch(event, arguments):
+    global left
+    if event in ("open", "os.rename", "os.remove", "os.link", "os.mkdir") and {place!r} in str(arguments[0]):
+        left -= 1
+        if left == 0:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    sys.addaudithook(watch)
+sys.addaudithook(watch)
+main()
+"""
+LINES = (
+    "induce train.tsv --out run --preset scan --set partitions=3",
+    "fit run --set optimizer=em --set states=2 --set steps=60",
+    "sample run -n 20 --set max_depth=4",
+)
 
 
-def contents(folder: Path) -> Files:
-    """The files of a run, without the seconds in its log."""
-    return without_seconds({path.name: path.read_bytes() for path in folder.iterdir()})
+def files(folder: Path) -> dict[str, object]:
+    """The files of a run, without what differs between two: seconds."""
+    found: dict[str, object] = dict(contents(folder))
+    for name in [name for name in found if name.endswith(".jsonl")]:
+        lines = [json.loads(line) for line in (folder / name).read_text().splitlines()]
+        found[name] = [{key: value for key, value in line.items() if key != "seconds"} for line in lines]
+    record = json.loads((folder / "run.json").read_text())
+    for stage in record["stages"].values():
+        stage["seconds"] = 0
+        stage["files"] = {name: sum_ for name, sum_ in stage["files"].items() if not name.startswith("metrics/")}
+    return found | {"run.json": record}
 
 
-def without_seconds(files: Files) -> Files:
-    lines = [json.loads(line) for line in files["metrics.jsonl"].splitlines()]
-    log = [{key: value for key, value in line.items() if key != "seconds"} for line in lines]
-    return files | {"metrics.jsonl": json.dumps(log).encode()}
+def die_at(csl: Csl, number: int, line: str) -> int:
+    """Run a command that is killed when it touches a file of the run for the nth time."""
+    command = [sys.executable, "-c", DIE_AT.format(place=str(csl.folder)), str(number), *line.split()]
+    line_of_names = [part if "." not in part and part != "run" else str(csl.folder / part) for part in command[4:]]
+    return subprocess.run([*command[:4], *line_of_names], cwd=csl.folder, capture_output=True, check=False).returncode
 
 
-@pytest.mark.parametrize("way", ["at a file", "at any time"])
-def test_killed_again_and_again_it_comes_to_the_same_end(
-    way: str, tmp_path: Path, start: Start, learn: Callable[..., None], learnt: Files
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, object]]:
+    """The files of a run that nothing happened to, after each command."""
+    folder, found = tmp_path_factory.mktemp("whole"), []
+    (folder / "train.tsv").write_text(PAIRS)
+    for line in LINES:
+        assert Csl(folder)(line)[0] == 0
+        found.append(files(folder / "run"))
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("place", range(len(LINES)))
+def test_killed_at_any_file_a_command_comes_to_the_same_end(
+    csl: Csl, whole: list[dict[str, object]], place: int
 ) -> None:
-    rng, folder, told = random.Random(7), tmp_path / "run", tmp_path / "told.txt"
-    kills, status = 0, None
-    while status != 0:
-        number, seconds = rng.randrange(10, 120), rng.uniform(0, 0.01 * (2 + kills))
-
-        def work(number: int = number) -> None:
-            with told.open("a") as file:
-                if way == "at a file":
-                    die_at(number)
-                learn(folder, lambda step: print(step, file=file, flush=True))
-
-        child = start(work)
-        if way == "at any time":
-            time.sleep(seconds)
-            child.kill()
-        status = child.wait()
-        assert status in (0, -signal.SIGKILL)
-        kills += status != 0
-    assert kills > 2
-    steps = told.read_text().splitlines()  # each is told after it was saved
-    assert len(steps) == len(set(steps))
-    assert contents(folder) == without_seconds(learnt)
-
-
-def small(folder: Path) -> None:
-    """Do the work of three commands on four examples."""
-    pairs = [Example.of(*pair) for pair in (("a", "A"), ("b", "B"), ("a and b", "A B"), ("b and a", "B A"))]
-    induce_into(folder, pairs, InductionConfig(partitions=2))
-    fit_into(folder, pairs, FitConfig(states=1, optimizer="em", steps=2))
-    with folder_lock(folder):
-        model = load_model(folder)
-        write_samples(folder / "samples.tsv", Sampler(model.grammar, SampleConfig(), model=model), 20)
-
-
-def test_killed_at_any_file_it_comes_to_the_same_end(tmp_path: Path, start: Start) -> None:
-    small(tmp_path / "whole")
-    whole = contents(tmp_path / "whole")
-
-    def work(folder: Path, number: int) -> None:
-        die_at(number)
-        small(folder)
-
+    for line in LINES[:place]:
+        assert csl(line)[0] == 0
+    before = contents(csl.folder / "run") if place else {}
     for number in count(1, EVERY):
-        folder = tmp_path / f"run-{number}"
-        if not start(partial(work, folder, number)).wait():
+        subprocess.run(["rm", "-rf", csl.folder / "run"], check=True)
+        for name, content in before.items():
+            (csl.folder / "run" / name).parent.mkdir(parents=True, exist_ok=True)
+            (csl.folder / "run" / name).write_bytes(content)
+        status = die_at(csl, number, LINES[place])
+        if status == 0:
             break
-        assert start(partial(small, folder)).wait() == 0, f"killed at file {number}"
-        assert contents(folder) == whole, f"killed at file {number}"
-    assert number > 100
+        assert status == -signal.SIGKILL
+        code, _, errors = csl(LINES[place])
+        assert code == 0, f"killed at file {number}: {errors}"
+        assert files(csl.folder / "run") == whole[place], f"killed at file {number}"
+    assert number > EVERY
+
+
+@pytest.mark.slow
+def test_killed_again_and_again_a_run_comes_to_the_same_end(csl: Csl, whole: list[dict[str, object]]) -> None:
+    rng, kills = random.Random(7), 0
+    for line in LINES:
+        while (status := die_at(csl, rng.randrange(20, 90), line)) != 0:
+            assert status == -signal.SIGKILL
+            kills += 1
+    assert kills > 1
+    assert files(csl.folder / "run") == whole[-1]

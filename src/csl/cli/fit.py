@@ -37,13 +37,10 @@ def fit(
 
     A fit that was stopped resumes when the command is given again.
     """
-    from csl.examples.formats import read_inputs
     from csl.runs.folder import RunFolder
     from csl.runs.stages import FIT
 
     recipe = RunFolder.open(run).recipe()
-    if unlabelled:
-        read_inputs(unlabelled)  # refuses what cannot be read, before anything is replaced
     if seed is not None:
         recipe = recipe.seeded(seed)
     given: dict[str, object] = {"unlabelled": str(unlabelled) if unlabelled else None, "ratio": ratio}

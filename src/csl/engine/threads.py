@@ -9,7 +9,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from csl.log import Log
 
 log = Log("engine")
 PACE = 0.25  # seconds that a chunk should take
+LOOK = 0.5  # seconds between two looks at whether a signal came
 SHOWN = 1.0  # seconds after which progress is shown
 
 
@@ -57,12 +58,12 @@ class Threads(Engine):
         values = [part.value if isinstance(part, Broadcast | Growing) else part for part in state]
         if parts or not len(items):
             futures = [self._submit(function, chunk, *values) for chunk in np.array_split(items, parts or 1)]
-            return [future.result() for future in futures]
+            return list(map(_result, futures))
         return self._paced(lambda chunk: function(chunk, *values), items, 1 if are_few(items, least) else 0, doing)
 
     def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Call a function that may take long, so that Ctrl-C is answered meanwhile."""
-        return self._submit(function, *arguments).result()
+        return _result(self._submit(function, *arguments))
 
     def _paced(self, function: Callable[..., Any], items: Any, workers: int, doing: str) -> list[Any]:
         """Apply the function to chunks whose size follows from the time that those before them took."""
@@ -78,7 +79,7 @@ class Threads(Engine):
                 while at < len(items) and len(waiting) < (workers or 2 * self.number):
                     waiting.append(self._submit(timed, items[at : at + size]))
                     at += size
-                result, number, seconds = waiting.popleft().result()
+                result, number, seconds = _result(waiting.popleft())
                 results.append(result)
                 done += number
                 size = max(1, min(2 * max(size, number), int(number * PACE / max(seconds, 1e-6))))
@@ -96,6 +97,13 @@ class Threads(Engine):
         future: Future[Any] = Future()
         future.set_result(function(*arguments))
         return future
+
+
+def _result(future: Future[Any]) -> Any:
+    """Wait for a result; Python may miss a signal that comes when the wait begins, and sees it when the wait ends."""
+    while not future.done():
+        wait([future], LOOK)
+    return future.result()
 
 
 ONE_THREAD = Threads(1)
