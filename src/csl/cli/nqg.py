@@ -163,7 +163,7 @@ def evaluate(
 
 def use_torch(threads: int | None) -> None:
     """Check that the libraries are there, and set their threads."""
-    from csl.cli.train import need_torch
+    from csl.hub import need_torch
 
     need_torch()
     from csl.seq2seq.predictor import use_threads

@@ -58,6 +58,8 @@ def train(
     files |= {"data.dev": str(dev)} if dev else {}
     recipe = Recipe(examples.stem, examples.name).changed(files | fields.settings).seeded(seed)
     recipe = Configured(None, config, settings).apply(recipe, "train", {"model": model})
+    from csl.hub import need_torch
+
     need_torch()
     import torch
     from accelerate import PartialState
@@ -80,15 +82,3 @@ def train(
     if processes.is_main_process:
         new_console().print(f"model: {out / 'model'}")
     processes.destroy_process_group()  # its threads would outlive Python, and then may abort the process
-
-
-def need_torch() -> None:
-    """Say what to install where the libraries of seq2seq models are missing."""
-    from importlib.util import find_spec
-
-    from csl.errors import InputError
-
-    missing = [name for name in ("torch", "transformers", "accelerate", "safetensors") if find_spec(name) is None]
-    if missing:
-        package = "compositional-structure-learner[seq2seq]"
-        raise InputError(f"not installed: {', '.join(missing)}; install them with pip install '{package}'")

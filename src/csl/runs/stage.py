@@ -64,6 +64,9 @@ class Stage(ABC):
         """Whether the recipe asks for this stage."""
         return True
 
+    def check_installed(self) -> None:
+        """Refuse, before anything is done, if a library that the stage needs is missing."""
+
     @abstractmethod
     def run(self, work: Work) -> Figures:
         """Do the work, and return what was found."""
