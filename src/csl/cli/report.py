@@ -35,7 +35,7 @@ def report(
     from csl.files import refuse_input_as_output
     from csl.report.page import write_report
     from csl.runs.folder import RunFolder
-    from csl.runs.stages import REPORT
+    from csl.runs.stages.registry import REPORT
 
     file, folder = out or run / REPORT_FILE, RunFolder.open(run)
     refuse_input_as_output(file, test, unlabelled)

@@ -82,7 +82,7 @@ def sample(
     from csl.files import is_stream, refuse_input_as_output
     from csl.runs.folder import RunFolder
     from csl.runs.stage import Work
-    from csl.runs.stages import SAMPLE
+    from csl.runs.stages.registry import SAMPLE
     from csl.runs.stages.sample import pairs_of, source_how, write_pairs
 
     console, start, folder = new_console(stderr=out is not None), time.perf_counter(), RunFolder.open(run)
