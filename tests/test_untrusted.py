@@ -1,6 +1,7 @@
 """Files from elsewhere are data: nothing in them is run, unpacked, or written where they say."""
 
 import ast
+import json
 import os
 import pickle
 from collections.abc import Iterator
@@ -9,17 +10,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from csl.runs.fitting import fit_into
-from csl.runs.run import induce_into
 
 import csl
 from csl.arrays import load_arrays
 from csl.errors import InputError
-from csl.examples import Example, write_examples
+from csl.examples import Example
 from csl.files import write_json, write_text
-from csl.induction.config import InductionConfig
-from csl.model.config import FitConfig
 from csl.report.page import write_report
+
+from .run_folders import make_run
 
 ROOT = Path(csl.__file__).parent
 SOURCES = sorted(ROOT.rglob("*.py"))
@@ -116,16 +115,14 @@ def test_whatever_a_run_holds_is_text_in_its_report(tmp_path: Path) -> None:
     folder = tmp_path / "<script>run"
     pairs = [Example.of(f"{word} twice", f"{word} {word}", category=word) for word in HOSTILE]
     train = [Example.of(word, word) for word in HOSTILE] + pairs
-    write_examples(folder / "data" / "train.tsv", train)
-    write_examples(folder / "data" / "test.tsv", [*pairs, Example.of("<blink>", "<marquee>")], columns=("category",))
+    make_run(folder, train, [*pairs, Example.of("<blink>", "<marquee>")], preset="smcalflow")
     write_json(folder / "data" / "card.json", {"name": HOSTILE[0], "licence": HOSTILE[1], "notes": HOSTILE})
-    induce_into(folder, train, InductionConfig(), about={"train": "data/train.tsv"})
-    fit_into(folder, train, FitConfig(states=1, optimizer="em", steps=2))
-    write_examples(folder / "samples.tsv", pairs[:3])
     rows = "".join(f"{pair.source_text}\t{HOSTILE[0]}\n" for pair in pairs)
     write_text(folder / "predictions" / "t5.tsv", f"{rows}<blink>\t<marquee>\n")
-    about = {"title": HOSTILE[0], "settings": {HOSTILE[1]: HOSTILE[2]}, "versions": {HOSTILE[3]: HOSTILE[4]}}
-    write_json(folder / "run.json", about | {"seed": HOSTILE[5], "recipe": HOSTILE[6]})
+    record = json.loads((folder / "run.json").read_text("utf-8"))
+    labels = {"key": "", "seconds": 0, "options": None, "figures": {"labels": {"t5": HOSTILE[0]}}, "files": {}}
+    record |= {"title": HOSTILE[0], "settings": {HOSTILE[1]: HOSTILE[2]}, "versions": {HOSTILE[3]: HOSTILE[4]}}
+    write_json(folder / "run.json", record | {"recipe": HOSTILE[6], "stages": record["stages"] | {"evaluate": labels}})
     write_text(folder / "recipe.toml", f"# {HOSTILE[0]}\n")
     write_report(folder, tmp_path / "report.html")
     text = (tmp_path / "report.html").read_text("utf-8")

@@ -1,6 +1,5 @@
 """Readers of what csl writes: run folders, models, checkpoints, forests, the cache of stages, reports."""
 
-import json
 import re
 from contextlib import suppress
 from functools import cache
@@ -9,23 +8,22 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-from csl.runs.fitting import fit_into, load_model, read_run, training_file
-from csl.runs.pipeline import Pipeline, wanted_stages
-from csl.runs.run import induce_into
-from csl.runs.runs import read_record
-from csl.runs.sampling import source_licence
 
 from csl.examples import Example, write_examples
+from csl.experiments.experiment import Experiment
 from csl.experiments.paper_tables import TABLES as PAPER_TABLES
 from csl.experiments.records import read_runs
 from csl.experiments.sweep import table as sweep_table
+from csl.files import hash_file
 from csl.grammar.output_cfg import OutputCfg
-from csl.induction.config import InductionConfig
-from csl.model.config import FitConfig
 from csl.report.page import render
 from csl.report.report import make_report
 from csl.runs.cache import Cache
-from csl.runs.recipe import read_recipe
+from csl.runs.checkpoint import Checkpoint
+from csl.runs.folder import Done, RunFolder
+from csl.runs.recipe import Recipe, read_recipe
+from csl.runs.stage import Run, Work
+from csl.runs.stages.registry import DATA, FIT, INDUCE
 
 from .reader import Files, Reader, content_of
 from .text_readers import RECIPE
@@ -43,59 +41,70 @@ class _StopError(Exception):
     pass
 
 
-def _stop(*_: object) -> None:
-    raise _StopError
-
-
 @cache
 def run_files() -> Files:
-    """Give the files of a small run of `csl run`, with its cache beside it."""
+    """Give the files of a small run of `csl run`."""
     with TemporaryDirectory() as name:
         folder = Path(name)
         write_examples(folder / "train.tsv", EXAMPLES)
         write_examples(folder / "test.tsv", [Example.of(x, y) for x, y in TEST.items()])
-        (folder / "seeds.txt").write_text("jump ### JUMP\n")
+        (folder / "seed_rules.txt").write_text("jump ### JUMP\n")
         (folder / "base.toml").write_text("[induction]\nk_alpha = 1\n")
         (folder / "commands.toml").write_text(RECIPE)
-        pipeline = Pipeline(folder / "runs", wanted_stages("evaluate"))
-        run = pipeline.run(read_recipe(str(folder / "commands.toml")), {"fit.states": 2}, 0)
-        (run / "config.json").write_text(json.dumps(json.loads((run / "config.json").read_text())))
-        return content_of(run)
+        experiment = Experiment(folder / "runs", "evaluate")
+        recipe = read_recipe(str(folder / "commands.toml")).changed({"fit.states": 2})
+        return content_of(experiment.run(recipe, {"fit.states": 2}, 0))
+
+
+def run_in(folder: Path) -> Run:
+    """Open a run whose examples and output CFG are beside its folder."""
+    write_examples(folder / "examples.tsv", EXAMPLES)
+    RUN_CFG.write(folder / "examples.cfg")
+    settings = {
+        "data.train": str(folder / "examples.tsv"), "data.output_cfg": str(folder / "examples.cfg"), "fit.states": 2,
+        "fit.optimizer": "em", "fit.steps": 60,
+    }  # fmt: skip
+    return Run(Work(RunFolder(folder), Recipe("test").changed(settings)))
+
+
+def stopped_in(stages: int) -> Files:
+    """Give a run folder in which a stage was stopped when it first saved its state."""
+    log = Checkpoint.log
+
+    def stop(checkpoint: Checkpoint, line: str) -> None:
+        log(checkpoint, line)
+        raise _StopError
+
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        run_in(folder).do([DATA, INDUCE][:stages])
+        Checkpoint.log = stop  # type: ignore[method-assign]
+        try:
+            with suppress(_StopError):
+                run_in(folder).do([(INDUCE, FIT)[stages - 1]])
+        finally:
+            Checkpoint.log = log  # type: ignore[method-assign]
+        return content_of(folder)
 
 
 @cache
 def stopped_induction() -> Files:
     """Give a run folder in which induction was stopped after its first step."""
-    with TemporaryDirectory() as name:
-        folder = Path(name)
-        with suppress(_StopError):
-            induce_into(folder, EXAMPLES, InductionConfig(), output_cfg=RUN_CFG, progress=_stop)
-        return content_of(folder)
-
-
-FIT = FitConfig(states=2, optimizer="em", steps=60)
+    return stopped_in(1)
 
 
 @cache
 def stopped_fit() -> Files:
     """Give a run folder in which fitting was stopped."""
-    with TemporaryDirectory() as name:
-        folder = Path(name)
-        induce_into(folder, EXAMPLES, InductionConfig(), output_cfg=RUN_CFG)
-        with suppress(_StopError):
-            fit_into(folder, EXAMPLES, FIT, progress=_stop)
-        return content_of(folder)
+    return stopped_in(2)
 
 
 @cache
 def finished_fit() -> Files:
     """Give a run folder with a model."""
     with TemporaryDirectory() as name:
-        folder = Path(name)
-        for file, content in stopped_fit().items():
-            (folder / file).write_bytes(content)
-        fit_into(folder, EXAMPLES, FIT)
-        return content_of(folder)
+        run_in(Path(name)).do((DATA, INDUCE, FIT))
+        return content_of(Path(name))
 
 
 def check_same_grammar(folder: Path, induced: Any) -> None:
@@ -103,22 +112,27 @@ def check_same_grammar(folder: Path, induced: Any) -> None:
     assert (folder / "grammar.txt").read_bytes() == finished_fit()["grammar.txt"]
 
 
-def go_on_inducing(folder: Path) -> Any:
+def resume_inducing(folder: Path) -> Any:
     """Induce, from whatever is in the folder."""
-    return induce_into(folder, EXAMPLES, InductionConfig(), output_cfg=RUN_CFG)
+    return run_in(folder).do([INDUCE])
 
 
-def go_on_fitting(folder: Path) -> Any:
+def resume_fitting(folder: Path) -> Any:
     """Fit, from whatever is in the folder."""
-    fit_into(folder, EXAMPLES, FIT)
+    run_in(folder).do([FIT])
     return load_model(folder)
+
+
+def load_model(folder: Path) -> Any:
+    """Read the model of a run folder."""
+    return RunFolder.open(folder).model()
 
 
 def check_same_model(folder: Path, model: Any) -> None:
     """A model that is read is the one that was written."""
     with TemporaryDirectory() as name:
-        for file, content in finished_fit().items():
-            (Path(name) / file).write_bytes(content)
+        (Path(name) / "model.npz").write_bytes(finished_fit()["model.npz"])
+        (Path(name) / "grammar.txt").write_bytes(finished_fit()["grammar.txt"])
         whole = load_model(Path(name))
     assert np.array_equal(model.theta_rule, whole.theta_rule)
     assert np.array_equal(model.theta_context, whole.theta_context)
@@ -127,15 +141,12 @@ def check_same_model(folder: Path, model: Any) -> None:
 
 def read_run_folder(folder: Path) -> Any:
     """Read what commands read of a run folder before they do anything."""
-    return read_run(folder), training_file(folder), source_licence(folder)
+    run = RunFolder.open(folder)
+    return run.record, run.grammar(), run.examples(), run.output_cfg(), run.licence()
 
 
 def read_figures(folder: Path) -> Any:
-    """Read the figures of a run, as `csl runs`, `csl sweep` and `csl table` do."""
-    record = read_record(folder)
-    shares = [record.share(system, what) for system in ("csl", "t5") for what in ("answered", "right")]
-    [f"{share:.1%}" for share in shares if share is not None]
-    f"{record.rules or 0:,}", " ".join(record.stages), str(record.about.get("title", ""))
+    """Read the figures of a run, as `csl sweep` and `csl table` do."""
     runs = read_runs([folder])
     sweep_table({"": runs})
     return [make(runs) for make in PAPER_TABLES.values()]
@@ -154,11 +165,13 @@ def check_report(folder: Path, page: str) -> None:
     assert "onerror=" not in re.sub("&[^;]*;", "", page)
 
 
+KEY = "0123456789abcdef"
+
+
 def find_in_cache(folder: Path) -> Any:
     """Find a stage, and say where its files are."""
-    found, why = Cache(folder).find("fit", "0123456789abcdef")
-    assert found or why
-    return [] if found is None else [found.folder / name for name in found.files]
+    found = Cache(folder).find("fit", KEY)
+    return [] if found is None else [folder / "fit-0123456789ab" / name for name in found.files]
 
 
 def check_cached(folder: Path, paths: list[Path]) -> None:
@@ -172,41 +185,37 @@ def cache_files() -> Files:
     """Give the files of a cache with one stage."""
     with TemporaryDirectory() as name:
         folder = Path(name)
-
-        def work(place: Path) -> dict[str, Any]:
-            (place / "model.npz").write_bytes(b"model")
-            (place / "data").mkdir()
-            (place / "data" / "x.tsv").write_text("a\tb\n")
-            return {"states": 2}
-
-        Cache(folder).do("fit", "0123456789abcdef", work)
-        (folder / "outside.txt").write_text("x")
+        work = folder / "work"
+        write_examples(work / "data" / "x.tsv", EXAMPLES)
+        (work / "model.npz").write_bytes(b"model")
+        files = {name: hash_file(work / name) for name in ("model.npz", "data/x.tsv")}
+        Cache(folder).keep("fit", Done(KEY, 0.1, None, {"states": 2}, files), work)
         return content_of(folder)
 
 
 REPORTED = (
-    "config.json", "run.json", "metrics.jsonl", "samples.card.json", "samples.tsv", "predictions/csl.tsv",
-    "data/card.json", "data/train.tsv", "data/test.tsv", "recipe.toml", "seeds.txt",
+    "run.json", "metrics/induce.jsonl", "metrics/fit.jsonl", "samples.card.json", "samples.tsv",
+    "predictions/csl.tsv", "data/card.json", "data/train.tsv", "data/test.tsv", "recipe.toml", "seed_rules.txt",
 )  # fmt: skip
 READERS = [
     Reader(
-        "run folder, data card", run_files, ("config.json", "grammar.txt", "data/card.json"), read_run_folder,
+        "run folder, data card", run_files, ("run.json", "grammar.txt", "data/card.json", "data/train.tsv"), read_run_folder,
         weight=0.5, named=False,
     ),
     Reader("run.json, tables", run_files, ("run.json", "recipe.toml"), read_figures, weight=0.3),
     Reader("report of a run folder", run_files, REPORTED, read_report, check_report, weight=0.1),
     Reader("model", finished_fit, ("model.npz", "grammar.txt"), load_model, check_same_model, weight=0.3),
     Reader(
-        "checkpoint of induction", stopped_induction, ("checkpoint.npz", "config.json", "metrics.jsonl"),
-        go_on_inducing, check_same_grammar, weight=0.1, writes=True,
+        "checkpoint of induction", stopped_induction, ("checkpoints/induce.npz", "run.json", "metrics/induce.jsonl"),
+        resume_inducing, check_same_grammar, weight=0.1, writes=True,
     ),
     Reader(
-        "checkpoint of a fit, forests", stopped_fit, ("fit-checkpoint.npz", "forests.npz", "metrics.jsonl"),
-        go_on_fitting, check_same_model, weight=0.1, writes=True,
+        "checkpoint of a fit", stopped_fit, ("checkpoints/fit-fit-0.npz", "run.json", "metrics/fit.jsonl"),
+        resume_fitting, check_same_model, weight=0.1, writes=True,
     ),
     Reader(
-        "model and forests, fit again", finished_fit, ("model.npz", "forests.npz", "metrics.jsonl"),
-        go_on_fitting, check_same_model, weight=0.1, writes=True,
+        "model, fit again", finished_fit, ("model.npz", "run.json", "metrics/fit.jsonl"),
+        resume_fitting, check_same_model, weight=0.1, writes=True,
     ),
     Reader(
         "cache of stages", cache_files, ("fit-0123456789ab/done.json", "fit-0123456789ab/model.npz"),

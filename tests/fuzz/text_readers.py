@@ -133,7 +133,7 @@ extends = "base"
 [data]
 train = "train.tsv"
 test = "test.tsv"
-seeds = "seeds.txt"
+seed_rules = "seed_rules.txt"
 [induction]
 steps = 3
 [fit]
@@ -168,7 +168,7 @@ def check_recipe(folder: Path, recipe: Any) -> None:
     (folder / "again.toml").unlink()
     for table in TABLES:
         old, new = (getattr(r, table).model_dump() for r in (recipe, again))
-        for key in ("train", "dev", "test", "seeds", "output_cfg", "unlabelled"):
+        for key in ("train", "dev", "test", "seed_rules", "output_cfg", "unlabelled"):
             old.pop(key, None), new.pop(key, None)
         assert repr(old) == repr(new)
     assert again.title == recipe.title

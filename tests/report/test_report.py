@@ -9,17 +9,17 @@ from dataclasses import asdict
 from pathlib import Path
 
 import pytest
-from csl.runs.augmenting import Plan, augment_into
 
 from csl.engine.threads import Threads
 from csl.errors import InputError
 from csl.examples import Example, write_examples
 from csl.examples.score import Score
 from csl.files import write_json
-from csl.induction.config import preset
 from csl.report.report import POINTS, Report, make_report, read_curves, score_systems
-from csl.report.run_data import SYSTEMS, RunData
-from csl.runs import stages
+from csl.report.run_data import RunData
+from csl.runs.stages.registry import STAGES, SYSTEMS
+
+from ..run_folders import make_run
 
 VERBS = {"walk": "WALK", "run": "RUN", "look": "LOOK"}
 TRAIN = [
@@ -37,13 +37,8 @@ TEST = [
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run as `csl augment` makes it, with the data beside it as `csl run` does."""
-    folder = tmp_path_factory.mktemp("runs") / "verbs"
-    write_examples(folder / "data" / "train.tsv", TRAIN)
-    write_examples(folder / "data" / "test.tsv", TEST, columns=("category",))
-    plan = Plan(preset("scan"), 50, preset="scan")
-    augment_into(folder, TRAIN, plan, about={"train": str(folder / "data" / "train.tsv"), "examples": len(TRAIN)})
-    return folder
+    """A run as `csl run` makes it."""
+    return make_run(tmp_path_factory.mktemp("runs") / "verbs", TRAIN, TEST, title="Verbs")
 
 
 @pytest.fixture
@@ -61,9 +56,9 @@ def empty(report: Report) -> list[str]:
 def test_a_finished_run_has_every_section_that_needs_no_training(finished: Path) -> None:
     report = make_report(finished)
     assert empty(report) == ["loss", "dev"]
-    assert report.title == "verbs"
+    assert report.title == "Verbs, seed 0"
     assert [label for label, _, _ in report.summary] == [
-        "rules", "training examples", "objective", "states", "synthetic pairs", "test inputs covered", "accuracy, CSL",
+        "rules", "training examples", "objective", "states", "synthetic pairs", "test inputs covered", "accuracy, csl",
         "test inputs in need of new rule pairs",
     ]  # fmt: skip
     assert {row.origin for row in report.trees} == {"train", "test", "synthetic"}
@@ -71,7 +66,7 @@ def test_a_finished_run_has_every_section_that_needs_no_training(finished: Path)
     assert report.uncovered.unknown_tokens == [("hop", 1)]
     assert report.scores
     assert set(report.scores.by_category) == {"old", "new"}
-    assert set(report.options) == {"data", "induction", "fit", "sampling"}
+    assert {"data", "induction", "fit", "sampling"} <= set(report.options)
 
 
 def test_the_same_run_gives_the_same_json_in_another_process_without_paths(finished: Path) -> None:
@@ -88,7 +83,7 @@ def test_the_same_run_gives_the_same_json_in_another_process_without_paths(finis
 
 
 def test_without_model_samples_and_metrics_their_sections_are_empty(run: Path) -> None:
-    for name in ("model.npz", "samples.tsv", "metrics.jsonl"):
+    for name in ("model.npz", "samples.tsv", "metrics/induce.jsonl", "metrics/fit.jsonl"):
         (run / name).unlink()
     report = make_report(run)
     assert empty(report) == ["objective", "rules", "fit", "loss", "dev", "states", "scores", "synthetic"]
@@ -124,13 +119,12 @@ def test_unlabelled_inputs_take_the_place_of_a_test_set_or_may_be_annotated(run:
 
 
 def test_the_files_of_csl_run_are_used(run: Path) -> None:
-    write_json(run / "run.json", {"csl": "9", "recipe": "toy/verbs", "title": "Verbs", "seed": 0,
-                                  "settings": {"fit.states": 2}, "versions": {"numpy": "2"}})  # fmt: skip
+    record = json.loads((run / "run.json").read_text("utf-8"))
+    record["stages"]["evaluate"] = {**record["stages"]["fit"], "figures": {"labels": {"t5": "T5"}}, "files": {}}
+    write_json(run / "run.json", record | {"csl": "9", "settings": {"fit.states": 2}, "versions": {"numpy": "2"}})
     (run / "recipe.toml").write_text("# ours\n", "utf-8")
-    (run / "predictions").mkdir()
     write_examples(run / "predictions" / "t5.tsv", [Example(example.source, example.target) for example in TEST])
-    (run / "plain").mkdir()
-    (run / "plain" / "metrics.jsonl").write_text('{"step": 50, "loss": 0.5, "dev": 1.0}\n', "utf-8")
+    (run / "metrics" / "plain.jsonl").write_text('{"step": 50, "loss": 0.5, "dev": 1.0}\n', "utf-8")
     report = make_report(run)
     assert report.title == "Verbs, fit.states = 2, seed 0"
     assert report.versions == {"csl": "9", "numpy": "2"}
@@ -141,15 +135,10 @@ def test_the_files_of_csl_run_are_used(run: Path) -> None:
 
 
 DAMAGE = {
-    "config.json": [[], {"induction": []}, {"train": 3}],
     "run.json": [[["title", 1]], {"title": 3}, {"title": "x", "settings": []}, {"versions": 1}],
-    "samples.card.json": [3, {"files": ["samples.tsv"]}, {"files": {"../samples.tsv": 1}}, {"columns": 7}],
-    "metrics.jsonl": [
-        [],
-        {"stage": "induce"},
-        {"stage": "other"},
-        {"stage": "fit", "step": "x", "train": 1, "dev": None},
-    ],
+    "samples.card.json": [3, {"columns": 7}],
+    "metrics/induce.jsonl": [[], {"stage": "induce"}],
+    "metrics/fit.jsonl": [{"stage": "fit", "step": "x", "train": 1}],
 }
 
 
@@ -163,7 +152,8 @@ def test_a_file_that_csl_did_not_write_is_named(name: str, value: object, run: P
 @pytest.mark.parametrize("derivation", ["x", "0", "99999", "1 1", "-1", "²"])
 def test_a_derivation_that_is_not_of_the_grammar_is_not_used(derivation: str, run: Path) -> None:
     (run / "samples.tsv").write_text(f"walk twice\tWALK WALK\t{derivation}\n")
-    write_json(run / "samples.card.json", {"files": {"samples.tsv": 1}, "columns": ["input", "output", "derivation"]})
+    write_json(run / "samples.card.json", {"columns": ["input", "output", "derivation"]})
+    (run / "run.json").unlink()  # it has the checksum of other samples
     synthetic = make_report(run).synthetic
     assert synthetic
     assert len(synthetic.pairs[0].rules) == 2
@@ -172,9 +162,11 @@ def test_a_derivation_that_is_not_of_the_grammar_is_not_used(derivation: str, ru
 # curves
 
 
-def curves(folder: Path, part: str, lines: list[dict[str, object]]) -> RunData:
-    (folder / part).mkdir(exist_ok=True)
-    (folder / part / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+def curves(folder: Path, **stages: list[dict[str, object]]) -> RunData:
+    (folder / "metrics").mkdir()
+    for name, lines in stages.items():
+        text = "".join(json.dumps(line) + "\n" for line in lines)
+        (folder / "metrics" / f"{name}.jsonl").write_text(text, "utf-8")
     (folder / "grammar.txt").write_text("a ### A\n", "utf-8")
     return RunData.read(folder)
 
@@ -182,8 +174,8 @@ def curves(folder: Path, part: str, lines: list[dict[str, object]]) -> RunData:
 def test_stages_have_curves_of_their_own(tmp_path: Path) -> None:
     step = {"stage": "induce", "step": 2, "rules": 3, "seconds": 0.1}
     fit = {"stage": "fit", "step": 50, "train": -3.0, "dev": None, "steps": 100}
-    lines = [step | {"partition": 1, "objective": 4.5}, step | {"partition": 2, "objective": 4.0}, fit]
-    found, partitions = read_curves(curves(tmp_path, "", lines))
+    lines = [step | {"partition": 1, "objective": 4.5}, step | {"partition": 2, "objective": 4.0}]
+    found, partitions = read_curves(curves(tmp_path, induce=lines, fit=[fit]))
     assert partitions == 2
     assert found["objective"] == {"": [(1, 4.5), (2, 4.0)]}  # steps count over all partitions
     assert found["fit"] == {"fit, train": [(50, -3.0)], "fit, dev": []}
@@ -193,7 +185,7 @@ def test_a_long_training_has_some_losses_and_all_tests_on_dev(tmp_path: Path) ->
     lines: list[dict[str, object]] = [{"step": 50 * k, "loss": 1 / k, "steps_per_second": 9.0} for k in range(1, 2001)]
     for line in lines[6::7]:
         line["dev"] = 0.5
-    found, _ = read_curves(curves(tmp_path, "plain", lines))
+    found, _ = read_curves(curves(tmp_path, plain=lines))
     assert len(found["dev"]["t5"]) == len(lines[6::7])
     assert len(found["loss"]["t5"]) == POINTS
     assert found["loss"]["t5"][-1] == (100_000, 1 / 2000)
@@ -238,11 +230,14 @@ def test_predictions_for_other_inputs_are_left_out_and_named(finished: Path, tmp
     folder.mkdir()
     (folder / "csl.tsv").write_text("a\tf ( a )\na b\t\na b c d e f\tg\n", "utf-8")
     (folder / "t5.tsv").write_text("a\tf ( a )\n", "utf-8")
+    done = {"key": "", "seconds": 0, "options": None, "figures": {"labels": {"csl": "", "t5": ""}}, "files": {}}
+    record = {"recipe": "", "title": "", "seed": 0, "settings": {}, "started": [], "stages": {"evaluate": done}}
+    write_json(tmp_path / "run.json", record)
     assert RunData.read(tmp_path).predictions() == ({"csl": ["f ( a )", "", "g"]}, ["t5"])
     (folder / "t5.tsv").write_text("one column\n", "utf-8")
     with pytest.raises(InputError, match=r"t5\.tsv:1: "):
         RunData.read(tmp_path).predictions()
 
 
-def test_every_system_of_a_run_is_in_its_report() -> None:
-    assert {"csl", "ensemble", "nqg_t5", *stages.SYSTEMS.values()} == set(SYSTEMS)
+def test_every_system_has_a_name_in_the_report() -> None:
+    assert {"csl", *(stage.system for stage in STAGES if stage.system)} <= set(SYSTEMS)

@@ -146,7 +146,8 @@ class RunData:
     def options(self) -> dict[str, Any]:
         """The options of all stages, and what they were applied to, without paths."""
         record = self.run.record
-        found: dict[str, Any] = {"recipe": record.recipe, "seed": record.seed, "settings": record.settings}
+        known = {"recipe": record.recipe, "seed": record.seed, "settings": record.settings}
+        found: dict[str, Any] = known if self.run.is_run else {}
         card = _read_object(self.folder / "data" / "card.json")
         found["data"] = {key: card[key] for key in card if key != "csl_version"}
         found["induction"] = self._figures("induce").get("config")

@@ -231,7 +231,7 @@ class RunFolder:
         done, stopped = self.record.stages.get(stage), stage in self.record.started
         for name in done.files if done else ():
             if name not in inputs:
-                self.own(name).unlink(missing_ok=True)
+                _remove_file(self.own(name))
         for name in artefacts:
             path = self.own(name.rstrip("/"))
             if name.endswith("/"):
@@ -268,7 +268,7 @@ class RunFolder:
         """Remove what these stages made: they were done with other options, or on other files."""
         for stage in [name for name in self.record.stages if name in stages]:
             for name in self.record.stages[stage].files:
-                self.own(name).unlink(missing_ok=True)
+                _remove_file(self.own(name))
             others = {name: done for name, done in self.record.stages.items() if name != stage}
             self._write(replace(self.record, stages=others))
 
@@ -286,6 +286,12 @@ class RunFolder:
         lines += ["", "| file | what |", "| --- | --- |"]
         lines += [f"| `{name}` | {what} |" for name, what in contents.items() if (self.path / name).exists()]
         write_text(path, "\n".join(lines) + "\n")
+
+
+def _remove_file(path: Path) -> None:
+    if path.is_dir():
+        raise InputError("a folder in place of a file of this run; move it", path)
+    path.unlink(missing_ok=True)
 
 
 def _remove_empty_folders(folder: Path) -> None:
