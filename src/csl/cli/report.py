@@ -27,11 +27,12 @@ def report(
     data never shows, as far as the run has them. Needs jinja2: pip install '.[report]'.
     """
     from csl.engine.threads import Threads
-    from csl.files import refuse_input_as_output
+    from csl.files import is_stream, refuse_input_as_output
     from csl.report.page import write_report
 
     file = out or run / "report.html"
     refuse_input_as_output(file, test, unlabelled)
     with Messages("writing the report …", "nothing was written", stderr=True):
         write_report(run, file, test=test, unlabelled=unlabelled, engine=Threads(threads))
-    new_console().print(f"{file}: {file.stat().st_size / 1000:,.0f} kB")
+    if not is_stream(file):
+        new_console().print(f"{file}: {file.stat().st_size / 1000:,.0f} kB")
