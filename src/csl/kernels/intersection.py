@@ -91,8 +91,8 @@ class Found(NamedTuple):
     applications: Applications
     number: IntArray
     label: IntArray  # number → label; of categories, which are their own numbers, it is filled beforehand
-    size: int
-    n_labels: int
+    size: int | np.int64
+    n_labels: int | np.int64
     steps: int  # of the search, in all vertices so far
 
 

@@ -123,7 +123,7 @@ class Recognised(NamedTuple):
     cells: IntArray
     states: IntArray
     edges: IntArray
-    used: int  # items; if they are more than the budget, the rest says nothing
+    used: int | np.int64  # items; if they are more than the budget, the rest is not complete
 
 
 @njit(cache=True, nogil=True)
