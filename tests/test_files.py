@@ -312,6 +312,7 @@ print(len(list(Sampler(grammar, csl.SampleConfig(), model=model).stream(3))))
 """
 
 
+@pytest.mark.slow  # it compiles the kernels again
 def test_without_fcntl_all_of_the_method_works(tmp_path: Path) -> None:
     """As on Windows."""
     command = [sys.executable, "-W", "ignore", "-c", WITHOUT_FCNTL, str(tmp_path)]

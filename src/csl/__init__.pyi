@@ -4,7 +4,7 @@ from csl.api import fit as fit
 from csl.api import geca as geca
 from csl.api import induce as induce
 from csl.api import train as train
-from csl.baselines.geca import GecaConfig as GecaConfig
+from csl.baselines.config import GecaConfig as GecaConfig
 from csl.errors import CslError as CslError
 from csl.errors import InputError as InputError
 from csl.examples import Example as Example

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from csl.baselines.geca import Geca, GecaConfig
+from csl.baselines.config import GecaConfig
+from csl.baselines.geca import Geca
 from csl.engine.threads import Threads
 from csl.errors import InputError
 from csl.examples import Example

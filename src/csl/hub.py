@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 
 from csl.errors import InputError
@@ -49,3 +50,11 @@ def quiet() -> Iterator[None]:
 def first_line(error: BaseException) -> str:
     """Give the first line of a message, which in other libraries may have many."""
     return (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".:")
+
+
+def need_torch() -> None:
+    """Refuse, with what to install, where the libraries of networks are missing."""
+    missing = [name for name in ("torch", "transformers", "accelerate", "safetensors") if find_spec(name) is None]
+    if missing:
+        package = "compositional-structure-learner[seq2seq]"
+        raise InputError(f"not installed: {', '.join(missing)}; install them with pip install '{package}'")

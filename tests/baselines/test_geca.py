@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 import csl
 from csl.baselines import geca
-from csl.baselines.geca import Geca, GecaConfig
+from csl.baselines.config import GecaConfig
+from csl.baselines.geca import Geca
 from csl.datasets import scan
 from csl.errors import InputError
 from csl.examples import Example

@@ -1,33 +1,33 @@
-"""`csl predict` as a person meets it: files and the screen, one output or several, and what it refuses."""
+"""`csl predict`: files and the screen, one output or several, and what it refuses."""
 
 import gzip
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
-from csl.cli import app
-from csl.errors import InputError
 from csl.examples import read_examples
+
+from . import commands
+from .commands import csl, done
+
+CPU = ("predict", "--device", "cpu", "--threads", 1)
 
 
 def predict(*arguments: object) -> Result:
-    return CliRunner().invoke(app, ["predict", "--device", "cpu", "--threads", "1", *map(str, arguments)])
+    result = csl(*CPU, *arguments)
+    assert result.exit_code == 0, result.exception
+    return result
 
 
-def table(text: str) -> list[list[str]]:
-    return [line.split("\t") for line in text.splitlines()]
+def table(*arguments: object) -> list[list[str]]:
+    return [line.split("\t") for line in predict(*arguments).stdout.splitlines()]
 
 
 def refused(*arguments: object) -> str:
-    result = predict(*arguments)
-    assert isinstance(result.exception, InputError), result.output
-    assert "\n" not in str(result.exception)
-    return str(result.exception)
+    return commands.refused(*CPU, *arguments)
 
 
 @pytest.fixture(scope="session")
@@ -35,14 +35,11 @@ def known(trained: Path) -> Path:
     return trained.parent / "train.tsv"
 
 
-def test_outputs_go_to_the_screen_in_the_order_of_the_inputs(trained: Path, known: Path) -> None:
+def test_outputs_go_to_the_screen_or_to_a_file_in_the_order_of_the_inputs(
+    trained: Path, known: Path, tmp_path: Path
+) -> None:
     result = predict(trained, known)
-    assert (result.exit_code, result.exception) == (0, None)
-    assert table(result.stdout) == [[e.source_text, e.target_text] for e in read_examples(known)]
-    assert result.stderr == ""
-
-
-def test_or_to_a_file(trained: Path, known: Path, tmp_path: Path) -> None:
+    assert (result.stdout, result.stderr) == (known.read_text("utf-8"), "")
     result = predict(trained, known, "--out", tmp_path / "made.tsv")
     assert result.stdout == ""
     assert f"{tmp_path / 'made.tsv'}: 8 predictions; " in result.stderr
@@ -50,58 +47,40 @@ def test_or_to_a_file(trained: Path, known: Path, tmp_path: Path) -> None:
 
 
 def test_outputs_that_a_cfg_accepts_come_first(trained: Path, known: Path, tmp_path: Path) -> None:
-    all_beams = table(predict(trained, known, "--beams", 8, "-k", 8).stdout)
+    all_beams = table(trained, known, "--beams", 8, "-k", 8)
     second = all_beams[0][2]
     (tmp_path / "output.cfg").write_text(f"ROOT => {second}\n", "utf-8")
-    found = table(predict(trained, known, "--output-cfg", tmp_path / "output.cfg").stdout)
+    found = table(trained, known, "--output-cfg", tmp_path / "output.cfg")
     assert found == [[source, second if second in outputs else outputs[0]] for source, *outputs in all_beams]
     (tmp_path / "output.cfg").write_text("ROOT => ##X\n", "utf-8")
-    assert "output.cfg" in refused(trained, known, "--output-cfg", tmp_path / "output.cfg")
+    assert f"{tmp_path / 'output.cfg'}:1: " in refused(trained, known, "--output-cfg", tmp_path / "output.cfg")
 
 
-def test_inputs_are_lines_or_the_first_column(trained: Path, tmp_path: Path) -> None:
-    (tmp_path / "inputs.txt").write_text("walk  left\n\n  jump\n", "utf-8")
-    (tmp_path / "inputs.tsv").write_text("walk left\tANYTHING\tmore\njump\n", "utf-8")
-    (tmp_path / "inputs.gz").write_bytes(gzip.compress(b"walk left\njump"))
-    for name in ("inputs.txt", "inputs.tsv", "inputs.gz"):
-        assert predict(trained, tmp_path / name).stdout == "walk left\tLEFT ( WALK )\njump\tJUMP\n"
-
-
-def test_inputs_are_a_field_of_json_lines(trained: Path, tmp_path: Path) -> None:
-    path = tmp_path / "inputs.jsonl"
-    path.write_text('{"input": "jump", "q": "walk left"}\n\n{"input": "run", "q": "look"}\n', "utf-8")
-    assert predict(trained, path).stdout == "jump\tJUMP\nrun\tRUN\n"
-    assert predict(trained, path, "--input-field", "q").stdout == "walk left\tLEFT ( WALK )\nlook\tLOOK\n"
-    assert "inputs.jsonl:1: " in refused(trained, path, "--input-field", "absent")
-
-
-def test_no_inputs_are_no_failure(trained: Path, tmp_path: Path) -> None:
+def test_inputs_are_lines_the_first_column_or_a_field_of_json_lines(trained: Path, tmp_path: Path) -> None:
+    files = {
+        "inputs.txt": b"walk  left\n\n  jump\n", "inputs.tsv": b"walk left\tANYTHING\tmore\njump\n",
+        "inputs.gz": gzip.compress(b"walk left\njump"), "inputs.jsonl": b'{"q": "walk left"}\n\n{"q": "jump"}\n',
+    }  # fmt: skip
+    for name, text in files.items():
+        (tmp_path / name).write_bytes(text)
+        found = predict(trained, tmp_path / name, "--input-field", "q").stdout
+        assert found == "walk left\tLEFT ( WALK )\njump\tJUMP\n"
+    assert f"{tmp_path / 'inputs.jsonl'}:1: " in refused(trained, tmp_path / "inputs.jsonl")
     (tmp_path / "inputs.txt").write_text("", "utf-8")
-    result = predict(trained, tmp_path / "inputs.txt")
-    assert (result.exit_code, result.stdout) == (0, "")
+    assert predict(trained, tmp_path / "inputs.txt").stdout == ""
 
 
-def test_several_outputs_come_best_first_with_their_scores(trained: Path, known: Path) -> None:
-    rows = table(predict(trained, known, "--beams", 4, "-k", 3, "--scores").stdout)
-    pairs = list(read_examples(known))
-    assert [row[:2] for row in rows] == [[e.source_text, e.target_text] for e in pairs]
+def test_several_outputs_differ_and_come_best_first_with_their_scores(trained: Path, known: Path) -> None:
+    rows = table(trained, known, "--beams", 4, "-k", 4, "--scores")
+    assert [row[:2] for row in rows] == [[e.source_text, e.target_text] for e in read_examples(known)]
     for row in rows:
         scores = [float(cell) for cell in row[2::2]]
-        assert len(scores) == 3
+        assert len(set(row[1::2])) == len(scores) == 4
         assert scores == sorted(scores, reverse=True)
         assert -0.5 < scores[0] <= 0
         assert scores[1] < -1
-    plain = table(predict(trained, known, "--beams", 4, "-k", 3).stdout)
-    assert plain == [[row[0], *row[1::2]] for row in rows]
-
-
-def test_several_outputs_differ(trained: Path, known: Path) -> None:
-    for row in table(predict(trained, known, "--beams", 4, "-k", 4).stdout):
-        assert len(set(row[1:])) == 4
-
-
-def test_one_output_has_a_score_too(trained: Path, known: Path) -> None:
-    rows = table(predict(trained, known, "--scores").stdout)
+    assert table(trained, known, "--beams", 4, "-k", 4) == [[row[0], *row[1::2]] for row in rows]
+    rows = table(trained, known, "--scores")
     assert {len(row) for row in rows} == {3}
     assert all(-0.5 < float(row[2]) <= 0 for row in rows)
 
@@ -120,36 +99,24 @@ def test_so_many_inputs_are_predicted_at_a_time(trained: Path, known: Path, monk
     assert sizes == [3, 3, 2]
 
 
-def test_the_folder_of_the_model_alone_will_do(trained: Path, known: Path, tmp_path: Path) -> None:
+def test_the_folder_of_the_model_is_enough(trained: Path, known: Path, tmp_path: Path) -> None:
     shutil.copytree(trained / "model", tmp_path / "moved")
     assert predict(tmp_path / "moved", known).stdout == known.read_text("utf-8")
 
 
-def test_bad_input_is_refused(trained: Path, known: Path, tmp_path: Path) -> None:
-    for arguments, reason in (
-        ((trained, tmp_path / "absent.txt"), "absent.txt: cannot be read"),
-        ((tmp_path / "absent", known), "absent: holds no model that `csl train` wrote"),
-        ((tmp_path, known), "holds no model that `csl train` wrote"),
-        ((trained, known, "--device", "warp"), "no device 'warp' here; try --device cpu"),
-        ((trained, known, "-k", 2), "2 outputs need as many beams, not 1"),
-        ((trained, known, "--out", tmp_path), "cannot be written: it is a folder"),
+def test_wrong_arguments_are_refused(trained: Path, known: Path, tmp_path: Path) -> None:
+    for arguments, named in (
+        ((trained, tmp_path / "absent.txt"), f"{tmp_path / 'absent.txt'}: "),
+        ((tmp_path / "absent", known), "`csl train`"),
+        ((tmp_path, known), "`csl train`"),
+        ((trained, known, "--device", "warp"), "--device cpu"),
+        ((trained, known, "-k", 2), "beams"),
+        ((trained, known, "--out", tmp_path), f"{tmp_path}: "),
+        ((trained, known, "--out", known), f"{known}: "),
     ):
-        assert reason in refused(*arguments)
+        assert named in refused(*arguments)
     for option in ("--beams", "-k", "--batch-size", "--threads"):
-        assert predict(trained, known, option, 0).exit_code == 2
-
-
-def test_errors_are_one_line_on_stderr_and_exit_code_2(trained: Path, tmp_path: Path) -> None:
-    absent = tmp_path / "absent.txt"
-    command = [sys.executable, "-m", "csl", "predict", str(trained), str(absent)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == f"error: {absent}: cannot be read: No such file or directory\n"
-
-
-def test_missing_libraries_are_named(trained: Path, known: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    assert refused(trained, known).startswith("not installed: torch, transformers, ")
+        assert csl(*CPU, trained, known, option, 0).exit_code == 2
 
 
 def test_ctrl_c_writes_nothing(trained: Path, known: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -157,7 +124,9 @@ def test_ctrl_c_writes_nothing(trained: Path, known: Path, tmp_path: Path, monke
         raise KeyboardInterrupt
 
     monkeypatch.setattr("csl.seq2seq.predictor.Seq2Seq._batch", stop)
-    result = predict(trained, known, "--out", tmp_path / "made.tsv")
+    result = csl(*CPU, trained, known, "--out", tmp_path / "made.tsv")
     assert (result.exit_code, result.stdout) == (130, "")
-    assert result.stderr == "stopped; nothing was written\n"
+    assert result.stderr.startswith("stopped")
     assert not list(tmp_path.iterdir())
+    monkeypatch.undo()
+    done(*CPU, trained, known, "--out", tmp_path / "made.tsv")

@@ -1,55 +1,46 @@
-"""`csl runs` as a person meets it."""
+"""`csl runs`."""
 
 import json
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
 
-from csl.cli import app
-from csl.errors import InputError
+from .commands import csl, done, refused
 
 SCORE = {"examples": 1000, "answered": 750, "right": 500, "groups": {}}
+STAGE = {"key": "a", "seconds": 1, "options": None, "files": {}}
 RECORD = {
-    "title": "SCAN jump",
+    "recipe": "scan/jump", "title": "SCAN jump", "seed": 0, "settings": {}, "started": [],
     "stages": {
-        "induce": {"hash": "a", "seconds": 1, "figures": {"rules": 1234}},
-        "evaluate": {"hash": "b", "seconds": 1, "figures": {"systems": {"csl": SCORE, "t5": SCORE}}},
+        "induce": {**STAGE, "figures": {"rules": 1234}},
+        "evaluate": {**STAGE, "figures": {"systems": {"csl": SCORE, "t5": SCORE}}},
     },
-}
-
-
-def runs(*arguments: object) -> Result:
-    return CliRunner().invoke(app, ["runs", *map(str, arguments)])
+}  # fmt: skip
 
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    for name in ("scan/jump/seed-0", "by-hand"):
+    for name in ("scan/jump/seed-0", "other"):
         (tmp_path / name).mkdir(parents=True)
-    (tmp_path / "scan/jump/seed-0/run.json").write_text(json.dumps(RECORD))
-    (tmp_path / "by-hand/grammar.txt").write_text("a ### A\n")
+        (tmp_path / name / "run.json").write_text(json.dumps(RECORD))
     return tmp_path
 
 
 def test_runs_are_listed_with_their_figures(root: Path) -> None:
-    names, *rows = (line.split() for line in runs(root).stdout.splitlines())
-    assert names == ["run", "what", "rules", "covered", "CSL", "T5", "ensemble", "augmented", "done"]
-    assert rows == [
-        ["by-hand", "1"],
-        ["scan/jump/seed-0", "SCAN", "jump", "1,234", "75.0%", "50.0%", "50.0%", "induce", "evaluate"],
-    ]
+    names, *rows = (line.split() for line in done("runs", root))
+    assert names == ["run", "what", "rules", "covered", "CSL", "T5", "done"]
+    figures = ["SCAN", "jump", "1,234", "75.0%", "50.0%", "50.0%", "induce", "evaluate"]
+    assert rows == [["other", *figures], ["scan/jump/seed-0", *figures]]
 
 
-def test_a_damaged_run_does_not_hide_the_others(root: Path) -> None:
-    (root / "by-hand" / "run.json").write_text('{"stages": ')
-    result = runs(root)
+@pytest.mark.parametrize("text", ['{"stages": ', "{}", json.dumps({**RECORD, "stages": {"induce": 3}})])
+def test_a_damaged_run_does_not_hide_the_others(root: Path, text: str) -> None:
+    (root / "other" / "run.json").write_text(text)
+    result = csl("runs", root)
     assert "scan/jump/seed-0" in result.stdout
-    assert isinstance(result.exception, InputError)
-    assert result.exception.exit_code == 2
-    assert str(root / "by-hand" / "run.json") in str(result.exception)
+    assert str(root / "other" / "run.json") in refused("runs", root)
 
 
 def test_an_empty_folder_says_how_to_fill_it(tmp_path: Path) -> None:
-    assert "`csl run RECIPE`" in runs(tmp_path).stdout
-    assert isinstance(runs(tmp_path / "nowhere").exception, InputError)
+    assert "`csl run RECIPE`" in done("runs", tmp_path)[0]
+    assert str(tmp_path / "nowhere") in refused("runs", tmp_path / "nowhere")

@@ -1,235 +1,192 @@
-"""`csl sample` as a person meets it: what is drawn, where it goes, and how it leads back to rules and examples."""
+"""`csl sample`: what is drawn, where it goes, and how it leads back to rules and examples."""
 
 import gzip
 import json
-import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
-from typer.testing import CliRunner, Result
 
-from csl.cli import app
-from csl.errors import InputError
-from csl.examples import Example, read_examples, write_examples
+from csl.examples import Example, read_examples
 from csl.grammar import read_grammar
 from csl.parsing.derivation import Derivation
 from csl.parsing.deriver import Deriver
+from csl.runs.folder import RunFolder
 
-PAIRS = {
-    "walk": "WALK", "run": "RUN", "jump": "JUMP", "walk twice": "WALK WALK", "run twice": "RUN RUN",
-    "walk and run": "WALK RUN", "run twice and walk": "RUN RUN WALK",
-}  # fmt: skip
-
-
-def csl(*arguments: object) -> Result:
-    return CliRunner().invoke(app, [*map(str, arguments)])
-
-
-def refused(*arguments: object) -> str:
-    result = csl(*arguments)
-    assert isinstance(result.exception, InputError), result.output
-    assert "\n" not in str(result.exception)
-    return str(result.exception)
+from .commands import command, contents, done, refused, write
+from .conftest import PAIRS
 
 
 def rows(path: Path) -> list[list[str]]:
     return [line.split("\t") for line in path.read_text("utf-8").splitlines()]
 
 
-@pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run with a fitted model; its training file has a pair twice."""
-    folder = tmp_path_factory.mktemp("sample")
-    examples = [Example.of(x, y) for x, y in PAIRS.items()]
-    write_examples(folder / "train.tsv", [*examples[:3], examples[0], *examples[3:]])
-    assert csl("induce", folder / "train.tsv", "--out", folder / "run").exit_code == 0
-    assert csl("fit", folder / "run", "--set", "optimizer=em").exit_code == 0
-    return folder / "run"
+def card(path: Path) -> Any:
+    return json.loads(path.read_text("utf-8"), parse_constant=pytest.fail)
+
+
+@pytest.fixture
+def run(fitted: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(fitted, tmp_path / "run"))
 
 
 def test_samples_go_to_the_run_folder_with_a_card(run: Path) -> None:
-    result = csl("sample", run, "-n", 500, "--seed", 3)
-    assert result.exit_code == 0, result.exception
-    assert result.output.startswith(
-        "500 pairs (strategy tempered, temperature 2, each depth alike, depth 2 to 3, seed 3); "
-    )
-    assert result.output.endswith(f"wrote {run / 'samples.tsv'}\n")
+    lines = done("sample", run, "-n", 500, "--seed", 3)
+    assert lines[0].startswith("sample: 500 pairs (strategy model, depth 2 to 5, seed 3), ")
+    assert lines[-1].endswith(str(run / "samples.tsv"))
     samples = list(read_examples(run / "samples.tsv"))
     assert len(samples) == 500
     assert Deriver(read_grammar(run)).derivable(samples).all()
-    card = json.loads((run / "samples.card.json").read_text("utf-8"))
-    assert (card["asked"], card["written"], card["exhausted"]) == (500, 500, False)
-    assert card["files"] == {"samples.tsv": 500}
-    assert card["columns"] == ["input", "output"]
-    assert card["sampling"]["seed"] == 3
-    assert len(card["config_hash"]) == 64
-    assert card["licence"] is None
+    found = card(run / "samples.card.json")
+    assert (found["asked"], found["written"], found["exhausted"]) == (500, 500, False)
+    assert (found["files"], found["columns"]) == ({"samples.tsv": 500}, ["input", "output"])
+    assert (found["sampling"]["seed"], len(found["config_hash"]), found["licence"]) == (3, 64, None)
+    figures = RunFolder(run).record.stages["sample"].figures
+    assert (figures["pairs"], figures["distinct"]) == (500, len(set(samples)))
+    assert any("already complete" in line for line in done("sample", run))  # with the options given before
+    assert not any("already complete" in line for line in done("sample", run, "--seed", 4))
 
 
 def test_the_licence_of_prepared_data_is_on_the_card(run: Path, tmp_path: Path) -> None:
-    card = run.parent / "card.json"
-    card.write_text('{"licence": "BSD"}', "utf-8")
-    assert csl("sample", run, "-n", 1, "--out", tmp_path / "s.tsv").exit_code == 0
-    card.unlink()
-    assert json.loads((tmp_path / "s.card.json").read_text("utf-8"))["licence"] == "BSD"
+    for text, licence in (('{"licence": "BSD"}', "BSD"), ("[" * 3000, None), ("[]", None), ("", None)):
+        (run / "data" / "card.json").write_text(text, "utf-8")
+        done("sample", run, "-n", 1, "--out", tmp_path / "s.tsv")
+        assert card(tmp_path / "s.card.json")["licence"] == licence
 
 
-def test_preview_shows_derivations_and_writes_nothing(run: Path, tmp_path: Path) -> None:
-    result = csl("sample", run, "--preview", 3, "--out", tmp_path / "s.tsv")
-    assert result.exit_code == 0
-    blocks = result.output.strip("\n").split("\n\n")
+def test_preview_shows_derivations_and_writes_nothing(run: Path) -> None:
+    before = contents(run)
+    lines = done("sample", run, "--preview", 3, "--out", run.parent / "s.tsv")
+    blocks = "\n".join(lines).strip("\n").split("\n\n")
     assert len(blocks) == 3
     for block in blocks:
         source, target, *tree = block.splitlines()
         assert source.islower()
         assert target.isupper()
         assert all("###" in line for line in tree)
-    assert list(tmp_path.iterdir()) == []
+    assert contents(run) == before
+    assert list(run.parent.iterdir()) == [run]
 
 
-def test_unique_and_new_pairs(run: Path, tmp_path: Path) -> None:
-    assert (
-        csl(
-            "sample", run, "-n", 50, "--strategy", "uniform", "--unique", "--new", "--out", tmp_path / "s.tsv"
-        ).exit_code
-        == 0
-    )
-    samples = list(read_examples(tmp_path / "s.tsv"))
+def test_unique_and_new_pairs(fitted: Path, tmp_path: Path) -> None:
+    options = ("--strategy", "uniform", "--unique", "--new")
+    done("sample", fitted, "-n", 50, *options, "--out", tmp_path / "s.tsv")
+    samples, known = list(read_examples(tmp_path / "s.tsv")), set(read_examples(fitted / "data" / "train.tsv"))
     assert len(set(samples)) == len(samples) == 50
-    assert not set(samples) & set(read_examples(run.parent / "train.tsv"))
-    assert csl("sample", run, "-n", 500, "--out", tmp_path / "r.tsv").exit_code == 0
+    assert not set(samples) & known
+    done("sample", fitted, "-n", 500, "--out", tmp_path / "r.tsv")
     repeated = list(read_examples(tmp_path / "r.tsv"))
     assert len(set(repeated)) < len(repeated)
-    assert set(repeated) & set(read_examples(run.parent / "train.tsv"))
+    assert set(repeated) & known
 
 
-def test_provenance_leads_back_to_rules_and_examples(run: Path, tmp_path: Path) -> None:
-    out = tmp_path / "s.tsv"
-    assert csl("sample", run, "-n", 200, "--provenance", "--out", out).exit_code == 0
-    lines = (run / "grammar.txt").read_text("utf-8").splitlines()
-    grammar = read_grammar(run)
-    train = list(read_examples(run.parent / "train.tsv"))
-    by_text = {str(rule): rule for rule in grammar}
-    deriver = Deriver(grammar)
-    for source, target, derivation, parents in rows(out):
-        rules = [by_text[lines[int(number) - 1]] for number in derivation.split()]
-        assert Derivation.from_rules(rules).example == Example.of(source, target)
-        for rule, parent in zip(rules, map(int, parents.split()), strict=True):
-            without = Deriver(type(grammar)(r for r in grammar if r != rule))
-            using = [k for k, e in enumerate(train, 1) if not without.derivable([e]).all()]
-            assert parent == using[0]
-            assert deriver.derivable([train[parent - 1]]).all()
-    assert json.loads((tmp_path / "s.card.json").read_text("utf-8"))["columns"][2:] == ["derivation", "parents"]
+def test_provenance_leads_back_to_rules_and_examples(fitted: Path, tmp_path: Path) -> None:
+    done("sample", fitted, "-n", 100, "--provenance", "--out", tmp_path / "s.tsv")
+    lines, grammar = (fitted / "grammar.txt").read_text("utf-8").splitlines(), read_grammar(fitted)
+    train, by_text = list(read_examples(fitted / "data" / "train.tsv")), {str(rule): rule for rule in grammar}
+    first: dict[str, int] = {}  # the first example that does not derive without a rule
+    for text, rule in by_text.items():
+        without = Deriver(type(grammar)(r for r in grammar if r != rule))
+        first[text] = next(k for k, e in enumerate(train, 1) if not without.derivable([e]).all())
+    for source, target, derivation, parents in rows(tmp_path / "s.tsv"):
+        texts = [lines[int(number) - 1] for number in derivation.split()]
+        assert Derivation.from_rules([by_text[text] for text in texts]).example == Example.of(source, target)
+        assert [first[text] for text in texts] == [int(parent) for parent in parents.split()]
+    assert card(tmp_path / "s.card.json")["columns"][2:] == ["derivation", "parents"]
 
 
-def test_shards_hold_the_same_lines_as_one_file(run: Path, tmp_path: Path) -> None:
-    assert csl("sample", run, "-n", 10, "--out", tmp_path / "one.tsv").exit_code == 0
-    result = csl("sample", run, "-n", 10, "--shards", 3, "--out", tmp_path / "geo.v1.tsv")
-    assert result.output.endswith(f"wrote 3 shards of {tmp_path / 'geo.v1.tsv'}\n")
+def test_shards_have_the_same_lines_as_one_file(fitted: Path, tmp_path: Path) -> None:
+    done("sample", fitted, "-n", 10, "--out", tmp_path / "one.tsv")
+    done("sample", fitted, "-n", 10, "--shards", 3, "--out", tmp_path / "geo.v1.tsv")
     shards = [tmp_path / f"geo.v1-0000{k}-of-00003.tsv" for k in (1, 2, 3)]
     assert [len(rows(path)) for path in shards] == [4, 4, 2]
     assert b"".join(path.read_bytes() for path in shards) == (tmp_path / "one.tsv").read_bytes()
-    card = json.loads((tmp_path / "geo.v1.card.json").read_text("utf-8"))
-    assert card["files"] == {path.name: n for path, n in zip(shards, (4, 4, 2), strict=True)}
+    assert card(tmp_path / "geo.v1.card.json")["files"] == {p.name: n for p, n in zip(shards, (4, 4, 2), strict=True)}
 
 
-def test_json_lines_and_gzip(run: Path, tmp_path: Path) -> None:
+def test_json_lines_gzip_and_standard_output(fitted: Path, tmp_path: Path) -> None:
     for name in ("a.tsv", "a.jsonl", "a.tsv.gz", "a.jsonl.gz"):
-        assert csl("sample", run, "-n", 20, "--provenance", "--out", tmp_path / name).exit_code == 0
+        done("sample", fitted, "-n", 20, "--provenance", "--out", tmp_path / name)
     plain = list(read_examples(tmp_path / "a.tsv"))
     assert all(list(read_examples(tmp_path / f"a.{end}")) == plain for end in ("jsonl", "tsv.gz", "jsonl.gz"))
     assert gzip.decompress((tmp_path / "a.tsv.gz").read_bytes()) == (tmp_path / "a.tsv").read_bytes()
     first = json.loads((tmp_path / "a.jsonl").read_text("utf-8").splitlines()[0])
     assert list(first) == ["input", "output", "derivation", "parents"]
+    with (tmp_path / "log").open("w") as log:
+        log.write("before\n")
+        log.flush()
+        line = [sys.executable, "-m", "csl", "sample", fitted, "-n", "20", "--provenance", "--out", "/dev/stdout"]
+        subprocess.run(line, check=True, stdout=log, stderr=subprocess.DEVNULL)
+    assert (tmp_path / "log").read_text() == "before\n" + (tmp_path / "a.tsv").read_text()
 
 
 @pytest.mark.parametrize("strategy", ["model", "coverage"])
-def test_the_same_bytes_for_any_threads_and_hash_seed(strategy: str, run: Path, tmp_path: Path) -> None:
+def test_the_same_bytes_for_any_threads_and_hash_seed(strategy: str, fitted: Path, tmp_path: Path) -> None:
     one, three = tmp_path / "one.tsv", tmp_path / "three.tsv"
-    options = ["-n", "9000", "--strategy", strategy, "--provenance"]
-    assert csl("sample", run, *options, "--threads", 1, "--out", one).exit_code == 0
-    line = [sys.executable, "-m", "csl", "sample", run, *options, "--threads", "3", "--out", three]
-    subprocess.run(line, check=True, capture_output=True, env=os.environ | {"PYTHONHASHSEED": "4711"})
+    options = ("-n", "9000", "--strategy", strategy, "--provenance", "--out")
+    done("sample", fitted, *options, one)
+    assert command("sample", fitted, *options, three, "--threads", "3", PYTHONHASHSEED="4711").returncode == 0
     assert one.read_bytes() == three.read_bytes()
     assert len(rows(one)) == 9000
-
-
-def test_another_seed_gives_other_samples(run: Path, tmp_path: Path) -> None:
-    for seed in (0, 1):
-        assert csl("sample", run, "-n", 50, "--seed", seed, "--out", tmp_path / f"{seed}.tsv").exit_code == 0
-    assert (tmp_path / "0.tsv").read_bytes() != (tmp_path / "1.tsv").read_bytes()
+    done("sample", fitted, *options, three, "--seed", 1)
+    assert one.read_bytes() != three.read_bytes()
 
 
 def test_a_grammar_with_fewer_pairs_writes_what_there_is_and_says_so(run: Path, tmp_path: Path) -> None:
-    out = tmp_path / "s.tsv"
-    result = csl("sample", run, "-n", 1000, "--unique", "--strategy", "uniform", "--max-depth", 2, "--out", out)
-    assert result.exit_code == 0, result.exception
-    assert len(rows(out)) == 3 + 3 * 3  # twice, and
-    assert "fewer than 1,000: the grammar has no more of this kind" in result.output
-    assert json.loads((tmp_path / "s.card.json").read_text("utf-8"))["exhausted"] is True
+    options = ("-n", 1000, "--unique", "--strategy", "uniform", "--max-depth", 2)
+    lines = done("sample", run, *options, "--out", tmp_path / "s.tsv")
+    assert len(rows(tmp_path / "s.tsv")) == 3 + 2 * 3 * 3  # twice; and, after
+    assert any("fewer than 1,000" in line for line in lines)
+    assert card(tmp_path / "s.card.json")["exhausted"] is True
+    assert any(line.startswith("warning: only 21 of 1,000") for line in done("sample", run, *options))
 
 
-def test_uniform_needs_no_model_and_model_does(run: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "unfitted"
-    folder.mkdir()
-    (folder / "grammar.txt").write_bytes((run / "grammar.txt").read_bytes())
-    assert csl("sample", folder, "-n", 10, "--strategy", "uniform").exit_code == 0
-    assert len(rows(folder / "samples.tsv")) == 10
-    assert "fit one with `csl fit`" in refused("sample", folder, "-n", 10)
-    assert "name it with --train" in refused("sample", folder, "-n", 10, "--strategy", "uniform", "--new")
-    train = ("--train", run.parent / "train.tsv")
-    assert csl("sample", folder, "-n", 10, "--strategy", "uniform", "--new", *train).exit_code == 0
+def test_uniform_needs_no_model_and_model_does(induced: Path, tmp_path: Path) -> None:
+    run = Path(shutil.copytree(induced, tmp_path / "run"))
+    done("sample", run, "-n", 10, "--strategy", "uniform", "--new")
+    assert len(rows(run / "samples.tsv")) == 10
+    assert "model.npz" in refused("sample", run, "-n", 10, "--strategy", "model")
+    assert "`csl fit`" in refused("sample", run, "-n", 10, "--strategy", "model", "--out", tmp_path / "s.tsv")
 
 
-def test_an_infinite_temperature_makes_rules_alike_and_the_card_valid_json(run: Path, tmp_path: Path) -> None:
-    out = tmp_path / "s.tsv"
-    result = csl("sample", run, "-n", 50, "--temperature", "inf", "--out", out)
-    assert "strategy tempered, temperature inf" in result.output
-    text = (tmp_path / "s.card.json").read_text("utf-8")
-    assert json.loads(text, parse_constant=pytest.fail)["sampling"]["temperature"] == "inf"
+def test_a_damaged_model_is_refused_not_taken_for_nothing_to_sample(run: Path) -> None:
+    (run / "model.npz").write_bytes((run / "model.npz").read_bytes()[:-9])
+    assert str(run / "model.npz") in refused("sample", run, "-n", 10)
+    assert not (run / "samples.tsv").exists()
 
 
-def test_json_training_data_with_other_fields_counts_as_known(run: Path, tmp_path: Path) -> None:
-    known = tmp_path / "known.jsonl"
-    known.write_text("".join(json.dumps({"q": x, "a": y}) + "\n" for x, y in PAIRS.items()), "utf-8")
-    fields = ("--train", known, "--input-field", "q", "--output-field", "a")
-    assert csl("sample", run, "-n", 50, "--new", *fields, "--out", tmp_path / "s.tsv").exit_code == 0
-    assert not {e.source_text for e in read_examples(tmp_path / "s.tsv")} & PAIRS.keys()
+def test_an_infinite_temperature_makes_valid_json(fitted: Path, tmp_path: Path) -> None:
+    lines = done("sample", fitted, "-n", 50, "--temperature", "inf", "--out", tmp_path / "s.tsv")
+    assert any("strategy tempered, temperature inf" in line for line in lines)
+    assert card(tmp_path / "s.card.json")["sampling"]["temperature"] == "inf"
 
 
-def test_with_an_output_cfg_every_output_is_valid(run: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "typed"
-    folder.mkdir()
-    (folder / "grammar.txt").write_bytes((run / "grammar.txt").read_bytes())
-    cfg = "ROOT => ##X ##X\nX => WALK\nX => JUMP\n"
-    (folder / "output.cfg").write_text(cfg, "utf-8")
-    assert csl("sample", folder, "-n", 50, "--strategy", "uniform").exit_code == 0
-    assert {row[1] for row in rows(folder / "samples.tsv")} == {"WALK WALK", "WALK JUMP", "JUMP WALK", "JUMP JUMP"}
+def test_with_an_output_cfg_every_output_is_valid(fitted: Path, tmp_path: Path) -> None:
+    run = tmp_path / "typed"
+    run.mkdir()
+    (run / "grammar.txt").write_bytes((fitted / "grammar.txt").read_bytes())
+    (tmp_path / "output.cfg").write_text("ROOT => ##X ##X\nX => WALK\nX => JUMP\n", "utf-8")
+    train = write(tmp_path / "train.tsv", PAIRS)
+    done("grammar", "accept", run, "--train", train, "--output-cfg", tmp_path / "output.cfg")
+    done("sample", run, "-n", 50, "--strategy", "uniform")
+    assert {row[1] for row in rows(run / "samples.tsv")} == {"WALK WALK", "WALK JUMP", "JUMP WALK", "JUMP JUMP"}
 
 
-@pytest.mark.parametrize(
-    ("options", "reason"),
-    [
-        (["--strategy", "unifrom"], "strategy = 'unifrom'"),
-        (["--temperature", "0"], "temperature = 0.0"),
-        (["--temperature", "2", "--strategy", "model"], "--temperature is of strategy tempered, not model"),
-        (["--set", "maxdepth=3"], "no option 'maxdepth'; did you mean 'max_depth'?"),
-        (["--preset", "cog"], "did you mean 'cogs'?"),
-        (["--set", "min_depth=9", "--max-depth", "5"], "min_depth 9 is more than max_depth 5"),
-        (["--config", "absent.toml"], "absent.toml: cannot be read"),
-    ],
-)
-def test_mistyped_options_are_refused_before_anything_is_written(
-    options: list[str], reason: str, run: Path, tmp_path: Path
-) -> None:
-    assert reason in refused("sample", run, *options, "--out", tmp_path / "s.tsv")
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_target_that_cannot_be_written_is_refused(run: Path, tmp_path: Path) -> None:
-    assert "it is a folder" in refused("sample", run, "-n", 5, "--out", tmp_path)
+def test_a_place_that_cannot_be_written_to_is_refused(run: Path, tmp_path: Path) -> None:
+    assert str(tmp_path) in refused("sample", run, "-n", 5, "--out", tmp_path)
     (tmp_path / "file").touch()
-    assert "cannot be written" in refused("sample", run, "-n", 5, "--out", tmp_path / "file" / "s.tsv")
-    assert "not a run folder" in refused("sample", tmp_path / "absent")
+    assert str(tmp_path / "file") in refused("sample", run, "-n", 5, "--out", tmp_path / "file" / "s.tsv")
+    before = contents(run)
+    for name in ("data/train.tsv", "grammar.txt", "model.npz", "run.json", "recipe.toml"):
+        assert str(run / name) in refused("sample", run, "-n", 5, "--out", run / name)
+    assert contents(run) == before
+
+
+def test_samples_of_another_user_are_not_overwritten(run: Path) -> None:
+    (run / "samples.tsv").write_text("mine\n")
+    for options in ([], ["--no-resume"]):
+        assert "'samples.tsv'" in refused("sample", run, "-n", 5, *options)
+    assert (run / "samples.tsv").read_text() == "mine\n"

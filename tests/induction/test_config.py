@@ -35,7 +35,7 @@ def test_presets_have_the_weights_of_the_paper() -> None:
 
 def test_an_unknown_preset_is_refused_with_the_nearest_or_all() -> None:
     assert "did you mean 'geoquery'?" in refusal(preset, "geoqery")
-    assert "known are scan, cogs, geoquery, smcalflow" in refusal(preset, "xyz")
+    assert "known: scan, cogs, geoquery, smcalflow" in refusal(preset, "xyz")
 
 
 @pytest.mark.parametrize("text", ["k_t = 3\nlone_target = false\n", "[induction]\nk_t = 3\nlone_target = false\n"])
@@ -50,7 +50,7 @@ def test_a_file_changes_the_options_it_names(text: str, file: Path) -> None:
     [
         ("k_apha = 1\n", "no option 'k_apha'; did you mean 'k_alpha'?"),
         ("[induction]\nmax_nonterminal = 1\n", "did you mean 'max_nonterminals'?"),
-        ("colour = 1\n", "known are k_alpha, k_beta"),
+        ("colour = 1\n", "known: k_alpha, k_beta"),
         ("k_t = 'many'\n", "k_t = 'many'"),
         ("k_t = 0\n", "greater than 0"),
         ("max_nonterminals = 9\n", "max_nonterminals = 9"),

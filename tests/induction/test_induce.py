@@ -346,7 +346,7 @@ def test_the_interface_takes_a_preset_by_name_and_chooses_by_itself(commands: li
     assert csl.induce(commands, "scan") == expected
     assert csl.induce(commands, PRESETS["scan"], threads=2) == expected
     steps: list[Step] = []
-    chosen = csl.induce(commands, progress=steps.append, seeds=parse_grammar(["fly ### I_FLY"]))
+    chosen = csl.induce(commands, progress=steps.append, seed_rules=parse_grammar(["fly ### I_FLY"]))
     assert "fly ### I_FLY" in map(str, chosen)
     assert steps
     check_derives(chosen, commands)

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 import torch
-from csl.runs.training import train
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 from transformers import (
     BartConfig,
@@ -20,6 +19,7 @@ from transformers import (
 
 from csl.examples import Example
 from csl.seq2seq.config import TrainConfig
+from csl.seq2seq.train import Training
 
 os.environ["CUDA_VISIBLE_DEVICES"] = ""  # to the bit the same is a promise of the CPU; child processes know it too
 
@@ -64,7 +64,7 @@ def learned(tmp_path_factory: pytest.TempPathFactory) -> Path:
         learning_rate=3e-3, warmup=20, max_target=16, seed=2,
     )  # fmt: skip
     folder = tmp_path_factory.mktemp("learned")
-    train(PAIRS, folder, config, dev=PAIRS)
+    Training(PAIRS, config, dev=PAIRS, device="cpu").run().model.save(folder / "model")
     return folder
 
 

@@ -6,13 +6,13 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 from accelerate.state import AcceleratorState
-from csl.runs.training import train
 
 from csl.errors import CslError, InputError, LimitWarning
 from csl.examples import Example, write_examples
@@ -98,11 +98,6 @@ def accuracy(model: Seq2Seq, pairs: Sequence[Example]) -> float:
 def test_two_layers_learn_fifty_pairs_by_heart(learned: Path) -> None:
     assert len(set(PAIRS)) == 50
     assert accuracy(Seq2Seq.load(learned), PAIRS) == 1
-    lines = [json.loads(line) for line in (learned / "metrics.jsonl").read_text("utf-8").splitlines()]
-    assert lines[0]["loss"] > 10 * lines[-1]["loss"]
-    result = json.loads((learned / "train.json").read_text("utf-8"))["result"]
-    assert result["dev"] == 1
-    assert result["step"] in {line["step"] for line in lines if line.get("dev") == 1}
 
 
 def test_a_pretrained_model_learns_characters_that_its_tokenizer_lacks(
@@ -291,8 +286,8 @@ def test_bad_input_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def settings(config: TrainConfig) -> list[str]:
-    values = {key: value for key, value in config.model_dump().items() if key not in ("model", "prefix")}
-    return [f"--set={key}={value}" for key, value in values.items() if value is not None]
+    values = {key: value for key, value in config.model_dump().items() if key not in ("model", "prefix", "seed")}
+    return ["--seed", str(config.seed), *(f"--set={k}={value}" for k, value in values.items() if value is not None)]
 
 
 THREADS_LEFT = """
@@ -306,10 +301,6 @@ finally:
 """
 
 
-def curve(folder: Path) -> list[dict[str, float]]:
-    return [json.loads(line) for line in (folder / "metrics.jsonl").read_text("utf-8").splitlines()]
-
-
 def test_two_processes_learn_as_one(learned: Path, tmp_path: Path) -> None:
     dev = [Example.of(PAIRS[0].source_text, "wrong"), *PAIRS[1:4]]  # the first process has the wrong one
     config = changed(
@@ -317,7 +308,8 @@ def test_two_processes_learn_as_one(learned: Path, tmp_path: Path) -> None:
     )
     for name, part in {"train.tsv": PAIRS[20:], "made.tsv": PAIRS[:20], "dev.tsv": dev}.items():
         write_examples(tmp_path / name, part)
-    train(PAIRS[20:], tmp_path / "one", config, synthetic=PAIRS[:20], dev=dev)
+    reports: list[Progress] = []
+    Training(PAIRS[20:], config, synthetic=PAIRS[:20], dev=dev, device="cpu").run(progress=reports.append)
     (tmp_path / "launched.py").write_text(THREADS_LEFT, "utf-8")
     launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2", "launched.py"]
     command = ["train", "train.tsv", "--synthetic", "made.tsv", "--dev", "dev.tsv", "--out", "two", "--device", "cpu"]
@@ -327,8 +319,11 @@ def test_two_processes_learn_as_one(learned: Path, tmp_path: Path) -> None:
         cwd=tmp_path, env=ONE_THREAD, timeout=240, check=False, capture_output=True, text=True,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-3000:]
-    assert {path.name for path in (tmp_path / "two").iterdir()} == {"train.json", "metrics.jsonl", "model"}
-    one, two = curve(tmp_path / "one"), curve(tmp_path / "two")
+    names = {path.name for path in (tmp_path / "two").iterdir()}
+    assert names == {"run.json", "recipe.toml", "data", "metrics", "model"}
+    one = [asdict(report) for report in reports]
+    lines = (tmp_path / "two" / "metrics" / "train.jsonl").read_text("utf-8").splitlines()
+    two = [json.loads(line) for line in lines]
     means = [(a["loss"] + b["loss"]) / 2 for a, b in zip(one[::2], one[1::2], strict=True)]
     assert [line["loss"] for line in two] == pytest.approx(means, abs=1e-5)
     assert [(line["step"], line["dev"]) for line in two] == [(line["step"], line["dev"]) for line in one[1::2]]

@@ -10,12 +10,12 @@ triple (u, f, g). All swaps have numbers, and are made in a random order that is
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import BaseModel, ConfigDict, Field
 
+from csl.baselines.config import GecaConfig
 from csl.engine.threads import ONE_THREAD
 from csl.errors import InputError
 from csl.examples import Example
@@ -37,16 +37,6 @@ MOST_PAIRS = 5 * 10**9  # of fragments in one template; some minutes
 CHUNK = 4096  # swaps made together
 PATIENCE = 25  # chunks after which is looked at how many new pairs they brought
 SCARCE = 0.001  # if they add less than this share to what was found, or nothing, there are no more
-
-
-class GecaConfig(BaseModel):
-    """What decides, beside the training set, which pairs are made."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    window: Annotated[int, Field(ge=1, le=100, description="tokens of a span, at most")] = 4
-    unique: Annotated[bool, Field(description="each pair once")] = False
-    seed: Annotated[int, Field(ge=0, lt=2**63, description="of the order of swaps")] = 0
 
 
 @dataclass(frozen=True, slots=True)

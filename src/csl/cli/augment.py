@@ -36,7 +36,7 @@ def augment(
     help. --set and --config change options of sampling.
     """
     from csl.runs.folder import RunFolder
-    from csl.runs.stages import AUGMENT
+    from csl.runs.stages.registry import AUGMENT
 
     console, start = new_console(), time.perf_counter()
     recipe = new_recipe(configured, train, seed_rules, output_cfg, fields)

@@ -79,7 +79,7 @@ def evaluate(
 def _predicted(what: Path, inputs: list[str], test: Path, device: str, threads: int) -> list[str]:
     """Give the outputs of a trained model, or those in a file."""
     if what.is_dir():
-        from csl.cli.train import need_torch
+        from csl.hub import need_torch
 
         need_torch()
         from csl.seq2seq.predictor import Seq2Seq, use_threads

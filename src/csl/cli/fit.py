@@ -38,7 +38,7 @@ def fit(
     A fit that was stopped resumes when the command is given again.
     """
     from csl.runs.folder import RunFolder
-    from csl.runs.stages import FIT
+    from csl.runs.stages.registry import FIT
 
     recipe = RunFolder.open(run).recipe()
     if seed is not None:

@@ -30,7 +30,8 @@ def geca(
 
     All pairs are new. The same seed gives the same bytes.
     """
-    from csl.baselines.geca import Geca, GecaConfig
+    from csl.baselines.config import GecaConfig
+    from csl.baselines.geca import Geca
     from csl.errors import InputError
     from csl.examples import read_examples
     from csl.files import is_stream, refuse_input_as_output

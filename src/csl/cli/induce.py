@@ -38,7 +38,7 @@ def induce(
 
     A run that was stopped resumes when the command is given again.
     """
-    from csl.runs.stages import DATA, INDUCE
+    from csl.runs.stages.registry import DATA, INDUCE
 
     recipe = new_recipe(configured, train, seed_rules, output_cfg, fields)
     recipe = Configured(None, configured.config, configured.settings).apply(recipe, "induction")

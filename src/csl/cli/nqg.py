@@ -48,8 +48,8 @@ def induce(
     """
     from csl.baselines.nqg.config import preset as find_preset
     from csl.runs.recipe import Recipe
-    from csl.runs.stages import DATA
     from csl.runs.stages.nqg import NqgInduce
+    from csl.runs.stages.registry import DATA
 
     files = {"data.train": str(train), **({"data.output_cfg": str(output_cfg)} if output_cfg else {})}
     recipe = Recipe(train.stem, train.name).with_tables({"nqg": find_preset(preset).model_dump(exclude={"seed"})})
@@ -163,7 +163,7 @@ def evaluate(
 
 def use_torch(threads: int | None) -> None:
     """Check that the libraries are there, and set their threads."""
-    from csl.cli.train import need_torch
+    from csl.hub import need_torch
 
     need_torch()
     from csl.seq2seq.predictor import use_threads

@@ -153,7 +153,7 @@ class Configured:
         from csl.options import parse_setting, read_options
 
         if self.preset:
-            recipe = recipe.with_preset(self.preset)
+            recipe = recipe.with_preset(self.preset).seeded(recipe.fit.seed)
         values = read_options(self.config, table, getattr(recipe, table)) if self.config else {}
         values |= {key: value for key, value in (given or {}).items() if value is not None}
         values |= map(parse_setting, self.settings or [])

@@ -9,7 +9,7 @@ import typer
 
 from csl.cli.console import Messages, new_console
 from csl.cli.options import Device, TorchThreads
-from csl.cli.train import need_torch
+from csl.hub import need_torch
 from csl.log import Log
 
 log = Log("predict")

@@ -6,6 +6,10 @@ from typing import Annotated
 import typer
 
 from csl.cli.console import Messages, new_console
+from csl.cli.induce import run_stages
+from csl.cli.options import Workers
+
+REPORT_FILE = "report.html"
 
 
 def report(
@@ -27,12 +31,20 @@ def report(
     data never shows, as far as the run has them. Needs jinja2: pip install '.[report]'.
     """
     from csl.engine.threads import Threads
+    from csl.errors import InputError
     from csl.files import is_stream, refuse_input_as_output
     from csl.report.page import write_report
+    from csl.runs.folder import RunFolder
+    from csl.runs.stages.registry import REPORT
 
-    file = out or run / "report.html"
+    file, folder = out or run / REPORT_FILE, RunFolder.open(run)
     refuse_input_as_output(file, test, unlabelled)
-    with Messages("writing the report …", "nothing was written", stderr=True):
-        write_report(run, file, test=test, unlabelled=unlabelled, engine=Threads(threads))
+    if folder.is_run and not (out or test or unlabelled):
+        run_stages(run, folder.recipe(), (REPORT,), Workers(threads), resume=True, replace=True)
+    elif out is None and REPORT_FILE in folder.checksums:
+        raise InputError("is the report of the run itself; choose another file with --out", file)
+    else:
+        with Messages("writing the report …", "nothing was written", stderr=True):
+            write_report(run, file, test=test, unlabelled=unlabelled, engine=Threads(threads))
     if not is_stream(file):
         new_console().print(f"{file}: {file.stat().st_size / 1000:,.0f} kB")

@@ -69,7 +69,6 @@ def run(
 
 def do_runs(recipe: "Recipe", points: Sequence[Point], seeds: Sequence[int], how: How, workers: Workers) -> None:
     """Do a run for each point and seed; at the end show the figures of several."""
-    from csl.cli.train import need_torch
     from csl.experiments.experiment import Experiment
     from csl.runs.recipe import FILES
 
@@ -85,8 +84,8 @@ def do_runs(recipe: "Recipe", points: Sequence[Point], seeds: Sequence[int], how
     if how.dry_run:
         _show_plan(experiment, plan, seeds)
         return
-    if any(stage.system for stage in wanted):
-        need_torch()
+    for stage in wanted:
+        stage.check_installed()
     rows = _side_by_side(experiment, plan, seeds, workers)
     if len(points) * len(seeds) > 1:
         _show_figures(rows)

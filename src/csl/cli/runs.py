@@ -19,7 +19,7 @@ def runs(
     from csl.errors import InputError
     from csl.experiments.experiment import find_runs
     from csl.runs.folder import RunFolder
-    from csl.runs.stages import SYSTEMS
+    from csl.runs.stages.registry import SYSTEMS
 
     rows: list[tuple[str, str, dict[str, str], str]] = []
     problems = []

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class Drawing:
     """How pairs are drawn; --set has all options."""
 
-    strategy: Annotated[str | None, typer.Option(help="model, tempered, uniform or coverage.")] = None
+    strategy: Annotated[str | None, typer.Option(help="How to draw: see docs/sampling.md.")] = None
     temperature: Annotated[
         float | None, typer.Option(help="Divides θ of rules; inf: all rules equally likely. Implies strategy tempered.")
     ] = None
@@ -82,7 +82,7 @@ def sample(
     from csl.files import is_stream, refuse_input_as_output
     from csl.runs.folder import RunFolder
     from csl.runs.stage import Work
-    from csl.runs.stages import SAMPLE
+    from csl.runs.stages.registry import SAMPLE
     from csl.runs.stages.sample import pairs_of, source_how, write_pairs
 
     console, start, folder = new_console(stderr=out is not None), time.perf_counter(), RunFolder.open(run)

@@ -58,6 +58,8 @@ def train(
     files |= {"data.dev": str(dev)} if dev else {}
     recipe = Recipe(examples.stem, examples.name).changed(files | fields.settings).seeded(seed)
     recipe = Configured(None, config, settings).apply(recipe, "train", {"model": model})
+    from csl.hub import need_torch
+
     need_torch()
     import torch
     from accelerate import PartialState
@@ -66,29 +68,18 @@ def train(
         import torch.distributed.nn  # now: imported after the processes join it would hold their group for good
     from csl.runs.folder import RunFolder
     from csl.runs.stage import Run, Work
-    from csl.runs.stages import DATA, TRAIN
+    from csl.runs.stages.data import Data
+    from csl.runs.stages.train import Train
     from csl.seq2seq.predictor import use_threads
 
     use_threads(threads)
     processes = PartialState(cpu=device == "cpu" or not torch.cuda.is_available())
     with Messages("loading …", "give the same command again to resume"):
-        run = Run(
-            Work(RunFolder(out), recipe, device=device), resume=resume, main=processes.is_main_process,
-            wait=processes.wait_for_everyone,
-        )  # fmt: skip
-        run.do((DATA, TRAIN))
+        if processes.is_main_process:
+            Run(Work(RunFolder(out), recipe), resume=resume).do([Data()])
+        processes.wait_for_everyone()
+        work = Work(RunFolder(out), recipe, device=device)
+        Run(work, resume=resume, main=processes.is_main_process, wait=processes.wait_for_everyone).do([Train()])
     if processes.is_main_process:
         new_console().print(f"model: {out / 'model'}")
     processes.destroy_process_group()  # its threads would outlive Python, and then may abort the process
-
-
-def need_torch() -> None:
-    """Say what to install where the libraries of seq2seq models are missing."""
-    from importlib.util import find_spec
-
-    from csl.errors import InputError
-
-    missing = [name for name in ("torch", "transformers", "accelerate", "safetensors") if find_spec(name) is None]
-    if missing:
-        package = "compositional-structure-learner[seq2seq]"
-        raise InputError(f"not installed: {', '.join(missing)}; install them with pip install '{package}'")

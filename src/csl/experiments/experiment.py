@@ -18,7 +18,7 @@ from csl.runs.cache import Cache
 from csl.runs.folder import RECORD, RunFolder
 from csl.runs.recipe import DEV, Recipe
 from csl.runs.stage import Run, Stage, Work, hash_of
-from csl.runs.stages import CONTENTS, DATA, STAGES, until
+from csl.runs.stages.registry import CONTENTS, DATA, STAGES, until
 
 if TYPE_CHECKING:
     from csl.engine.ray import Ray

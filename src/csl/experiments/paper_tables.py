@@ -96,7 +96,7 @@ def temperature(runs: Sequence[Run]) -> Table:
 
     def row(run: Run) -> str:
         options = run.options.sampling
-        return options.strategy if options.strategy in ("uniform", "coverage") else f"{options.temperature:g}"
+        return f"{options.temperature:g}" if options.needs_model else options.strategy
 
     draft = Draft(_trained(runs), "temperature", "sampling.temperature", "sampling.strategy")
     return _augmented(draft, "sampling temperature", row)

@@ -12,7 +12,7 @@ from statistics import mean, stdev
 from csl.errors import InputError, nearest
 from csl.experiments.records import Run
 from csl.runs.recipe import DEV, Recipe
-from csl.runs.stages import SYSTEMS
+from csl.runs.stages.registry import SYSTEMS
 
 KEYS = {"temperature": "sampling.temperature", "states": "fit.states", "samples": "sampling.number"}
 VALUES: dict[str, Sequence[object]] = {

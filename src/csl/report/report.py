@@ -6,7 +6,7 @@ takes seconds on one core. Nothing depends on the time or on where files lie.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -56,10 +56,10 @@ class Report:
     scores: Scores | None
     synthetic: Synthetic | None
     coverage: Coverage | None
-    labels: dict[str, str]  # of systems
     recipe: str
     options: dict[str, Any]
     versions: dict[str, str]
+    labels: dict[str, str] = field(default_factory=dict)  # the names of systems, where they have others
 
     @property
     def summary(self) -> list[Fact]:

@@ -15,7 +15,7 @@ import tomli_w
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 import csl
-from csl.baselines.geca import GecaConfig
+from csl.baselines.config import GecaConfig
 from csl.baselines.nqg.config import NqgFitConfig, NqgInductionConfig
 from csl.errors import InputError, nearest
 from csl.induction import config as induction

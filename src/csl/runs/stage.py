@@ -64,6 +64,9 @@ class Stage(ABC):
         """Whether the recipe asks for this stage."""
         return True
 
+    def check_installed(self) -> None:  # noqa: B027 — most stages need no more than the base install
+        """Refuse, before anything is done, if a library that the stage needs is missing."""
+
     @abstractmethod
     def run(self, work: Work) -> Figures:
         """Do the work, and return what was found."""
@@ -169,6 +172,7 @@ class Run:
                 return done.figures
             log.warning(f"{damaged}: damaged or missing; {stage.name} is repeated")
         if not self.main:
+            self.wait()
             return stage.run(self._with_key(key))
         if not self.cache:
             return self._work(stage, key)
@@ -181,6 +185,7 @@ class Run:
         if missing:
             raise InputError(f"no {missing} in this folder, which {stage.name} needs", self.folder.path)
         self.folder.start(stage.name, stage.artefacts, resume=self.resume, inputs=self._own_inputs())
+        self.wait()  # others may read the checkpoints only now
         start = time.perf_counter()
         figures = stage.run(self._with_key(key))
         seconds = round(time.perf_counter() - start, 3)

@@ -47,13 +47,18 @@ class SampleConfig(BaseModel):
     new: Annotated[bool, Field(description="drop pairs that are in the training set")] = False
     seed: Annotated[int, Field(ge=0, lt=2**63, description="of the draws")] = 0
 
+    @property
+    def needs_model(self) -> bool:
+        """Whether pairs are drawn from the model, not only from the grammar."""
+        return self.strategy in ("model", "tempered")
+
     def check(self) -> None:
         """Refuse options that exclude each other."""
         if 0 < self.max_depth < self.min_depth:
             raise InputError(f"min_depth {self.min_depth} is more than max_depth {self.max_depth}")
         if self.temperature != 1 and self.strategy != "tempered":
             raise InputError(f"a temperature is for strategy tempered, not {self.strategy}")
-        if self.min_depth > 2 and self.strategy in ("uniform", "coverage"):
+        if self.min_depth > 2 and not self.needs_model:
             raise InputError(f"strategy {self.strategy} takes a min_depth of 1 or 2, not {self.min_depth}")
 
 

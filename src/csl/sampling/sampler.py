@@ -102,7 +102,7 @@ class Sampler:
         vocabulary = self._deriver.vocabulary
         self._tokens = np.array([vocabulary.token(i) for i in range(len(vocabulary))], object)
         self._last: Stream | None = None
-        if config.strategy in ("uniform", "coverage"):
+        if not config.needs_model:
             self._draw = self._local(grammar, output_cfg)
         else:
             if model is None:

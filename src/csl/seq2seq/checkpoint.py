@@ -46,7 +46,7 @@ class CheckpointFile:
         except DamagedError as error:
             logging.getLogger("csl.train").warning(str(error))
             return None
-        if about.get("key") != self._key:
+        if about.pop("key", None) != self._key:
             return None
         return {name: torch.from_numpy(array) for name, array in arrays.items()}, about
 

@@ -52,11 +52,9 @@ class Check(Stage):
         )  # fmt: skip
 
     def summary(self, figures: Figures) -> str:
-        precision = figures["right"] / max(1, figures["covered"])
-        return (
-            f"learnt from the others, {figures['covered']:,} of {figures['examples']:,} held-out inputs are covered, "
-            f"{precision:.1%} of those correctly"
-        )
+        covered, examples = figures["covered"], figures["examples"]
+        correct = f", {figures['right'] / covered:.1%} of those correctly" if covered else ""
+        return f"learnt from the others, {covered:,} of {examples:,} held-out inputs are covered{correct}"
 
 
 def check(

@@ -16,6 +16,7 @@ from csl.examples import split_tokens
 from csl.files import atomic_write, hash_file, hash_folder, link, read_json, write_json, write_text
 from csl.grammar import Grammar, read_grammar, write_grammar
 from csl.grammar.output_cfg import OutputCfg
+from csl.hub import need_torch
 from csl.log import Log
 from csl.runs.folder import Figures, RunFolder
 from csl.runs.recipe import NqgOptions, Recipe, only
@@ -96,6 +97,9 @@ class NqgFit(Stage):
 
     def options(self, work: Work) -> Any:
         return fit_options(work.recipe.nqg)
+
+    def check_installed(self) -> None:
+        need_torch()
 
     def run(self, work: Work) -> Figures:
         from csl.baselines.nqg.encoder import Encoder  # noqa: PLC0415 — torch only where it is needed

@@ -21,6 +21,11 @@ class Report(Stage):
         trained = {name: done.figures for name, done in work.folder.record.stages.items() if name != self.name}
         return [work.recipe.title, work.folder.record.settings, work.folder.record.seed, trained]
 
+    def check_installed(self) -> None:
+        from csl.report.page import need_jinja  # noqa: PLC0415 — only where it is wanted
+
+        need_jinja()
+
     def run(self, work: Work) -> Figures:
         from csl.report.page import write_report  # noqa: PLC0415 — only where it is wanted
 

@@ -34,7 +34,7 @@ class Sample(Stage):
     def needs(self, recipe: Recipe) -> Sequence[str]:
         if recipe.sampling.method == "geca":
             return self.reads
-        return (*self.reads, "grammar.txt", *(("model.npz",) if needs_model(recipe.sampling) else ()))
+        return (*self.reads, "grammar.txt", *(("model.npz",) if recipe.sampling.needs_model else ()))
 
     def options(self, work: Work) -> Any:
         return in_json(work.recipe.sampling)
@@ -77,11 +77,6 @@ class Pairs:
     exhausted: Callable[[], bool]
 
 
-def needs_model(options: SampleConfig) -> bool:
-    """Whether pairs are drawn from the model, not only from the grammar."""
-    return options.strategy in ("model", "tempered")
-
-
 def pairs_of(work: Work, options: SampleOptions, train: Sequence[Example]) -> Pairs:
     """Open what pairs are drawn from: grammar and model, or GECA."""
     if options.method == "geca":
@@ -92,7 +87,7 @@ def pairs_of(work: Work, options: SampleOptions, train: Sequence[Example]) -> Pa
 def sampler_of(work: Work, options: SampleOptions, train: Sequence[Example]) -> Sampler:
     """Open the sampler of a run folder."""
     folder = work.folder
-    model = folder.model() if needs_model(options) else None
+    model = folder.model() if options.needs_model else None
     grammar = model.grammar if model else folder.grammar()
     config, cfg = only(SampleConfig, options), folder.output_cfg()
     try:
@@ -200,7 +195,7 @@ def source_how(options: SampleOptions) -> str:
 def describe(config: SampleConfig) -> str:
     """Say in a few words how samples are drawn."""
     extra = f", temperature {config.temperature:g}" if config.strategy == "tempered" else ""
-    if needs_model(config):  # the other strategies know no such thing
+    if config.needs_model:  # the other strategies know no such thing
         extra += ", each depth equally often" if config.depths == "even" else ""
         extra += f", depth bias {config.depth_bias:g}" if config.depth_bias else ""
     extra += f", one of {config.balance:g} draws kept" if config.balance > 1 else ""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from csl.examples import Example
 from csl.files import hash_folder, read_lines, write_text
+from csl.hub import need_torch
 from csl.log import Log
 from csl.options import changed
 from csl.runs.folder import CHECKPOINTS, Figures
@@ -50,6 +51,9 @@ class Train(Stage):
         if self.name == "augmented":
             return work.folder.samples()
         return work.folder.examples("synthetic") if self.name == "train" else []
+
+    def check_installed(self) -> None:
+        need_torch()
 
     def run(self, work: Work) -> Figures:
         from accelerate import PartialState  # noqa: PLC0415 — torch only where it is needed
