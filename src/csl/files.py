@@ -177,7 +177,9 @@ def link(source: Path, target: Path) -> None:
 
 
 def hash_file(path: Path) -> str:
-    """Hash the content of a file."""
+    """Hash the content of a file; a pipe or a device is refused, as it can be read only once, or has no end."""
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise InputError("is a pipe or a device; write it to a file first", path)
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,5 +1,6 @@
 """Files that are damaged, at any byte: it is noticed and reported, and the work is repeated to the same bytes."""
 
+import json
 import random
 from pathlib import Path
 
@@ -73,8 +74,10 @@ def test_a_damaged_result_is_reported_and_made_again(csl: Csl, run: Path, name: 
 def test_a_damaged_checkpoint_is_reported_and_the_stage_starts_from_the_beginning(csl: Csl, run: Path) -> None:
     before = contents(run)
     model = (run / "model.npz").read_bytes()
-    record = (run / "run.json").read_text().replace('"started": []', '"started": ["fit"]')
-    (run / "run.json").write_text(record)
+    record = json.loads((run / "run.json").read_text())
+    record["started"] = ["fit"]
+    del record["stages"]["fit"]
+    (run / "run.json").write_text(json.dumps(record))
     (run / "model.npz").unlink()
     (run / "checkpoints").mkdir()
     (run / "checkpoints" / "fit-fit-0.npz").write_bytes(model[:100])

@@ -39,13 +39,18 @@ def test_a_run_on_a_full_disk_resumes_when_there_is_space(csl: Csl, disk: Any, r
     }
 
 
+def write_much(path: Path) -> None:
+    with atomic_write_text(path) as file:
+        for _ in range(2000):
+            file.write(os.urandom(1000).hex())
+
+
 @pytest.mark.parametrize("name", ["x.txt", "x.txt.gz"])
 def test_the_file_that_was_there_stays(name: str, disk: Any) -> None:
     write_text(disk.folder / name, "old\n")
     before = contents(disk.folder)
-    with pytest.raises(CslError, match=name) as error, atomic_write_text(disk.folder / name) as file:
-        for _ in range(2000):
-            file.write(os.urandom(1000).hex())
+    with pytest.raises(CslError, match=name) as error:
+        write_much(disk.folder / name)
     assert error.value.exit_code == 1
     assert contents(disk.folder) == before
 

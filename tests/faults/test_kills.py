@@ -1,4 +1,4 @@
-"""A process is killed, at any moment, and the same command resumes: to the same bytes, and no saved step is repeated."""
+"""A process is killed, at any file, and the same command resumes: to the same bytes, with each step once."""
 
 import json
 import os
@@ -13,6 +13,7 @@ import pytest
 
 from .conftest import PAIRS, Csl, contents
 
+Wholes = list[dict[str, object]]
 EVERY = int(os.environ.get("CSL_KILL_EVERY", "25"))  # 1: all places, in some minutes
 DIE_AT = """
 import os, signal, sys
@@ -57,7 +58,7 @@ def die_at(csl: Csl, number: int, line: str) -> int:
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, object]]:
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Wholes:
     """The files of a run that nothing happened to, after each command."""
     folder, found = tmp_path_factory.mktemp("whole"), []
     (folder / "train.tsv").write_text(PAIRS)
@@ -69,9 +70,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, object]]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("place", range(len(LINES)))
-def test_killed_at_any_file_a_command_comes_to_the_same_end(
-    csl: Csl, whole: list[dict[str, object]], place: int
-) -> None:
+def test_killed_at_any_file_a_command_comes_to_the_same_end(csl: Csl, whole: Wholes, place: int) -> None:
     for line in LINES[:place]:
         assert csl(line)[0] == 0
     before = contents(csl.folder / "run") if place else {}
@@ -91,7 +90,7 @@ def test_killed_at_any_file_a_command_comes_to_the_same_end(
 
 
 @pytest.mark.slow
-def test_killed_again_and_again_a_run_comes_to_the_same_end(csl: Csl, whole: list[dict[str, object]]) -> None:
+def test_killed_again_and_again_a_run_comes_to_the_same_end(csl: Csl, whole: Wholes) -> None:
     rng, kills = random.Random(7), 0
     for line in LINES:
         while (status := die_at(csl, rng.randrange(20, 90), line)) != 0:

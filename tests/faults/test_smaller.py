@@ -147,3 +147,34 @@ def test_a_record_may_not(csl: Csl, run: Path, name: str) -> None:
     record = (run / "run.json").read_text().replace('"grammar.txt"', f'"{name}"')
     (run / "run.json").write_text(record)
     csl.refused("induce train.tsv --out run --preset scan --no-resume", "run.json")
+
+
+# what else was found
+
+
+@pytest.mark.parametrize("name", ["/dev/zero", "/dev/stdin", "pipe"])
+def test_training_data_without_an_end_or_that_can_be_read_only_once(csl: Csl, name: str) -> None:
+    os.mkfifo(csl.folder / "pipe")
+    csl.refused(f"induce {name} --out new", name, stdin=subprocess.PIPE)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line"),
+    [
+        ('"seed": 0', '"seed": 1e400', "parse run walk"),
+        ('"left_out"', '"left_in"', "fit run --set optimizer=em --set states=2 --set steps=2"),
+        ('"model.npz": "', '"data": "', "fit run --no-resume"),
+        ('"model.npz": "', '".": "', "parse run walk"),
+    ],
+)
+def test_a_record_that_was_changed(csl: Csl, run: Path, old: str, new: str, line: str) -> None:
+    record = (run / "run.json").read_text()
+    assert old in record
+    (run / "run.json").write_text(record.replace(old, new, 1))
+    csl.refused(line, "run/")
+
+
+def test_a_report_can_go_to_standard_output(csl: Csl, run: Path) -> None:
+    pytest.importorskip("jinja2")
+    code, output, errors = csl(f"report {run} --out -")
+    assert (code, output.count("<html")) == (0, 1), errors

@@ -32,7 +32,7 @@ def report(
     """
     from csl.engine.threads import Threads
     from csl.errors import InputError
-    from csl.files import refuse_input_as_output
+    from csl.files import is_stream, refuse_input_as_output
     from csl.report.page import write_report
     from csl.runs.folder import RunFolder
     from csl.runs.stages.registry import REPORT
@@ -46,4 +46,5 @@ def report(
     else:
         with Messages("writing the report …", "nothing was written", stderr=True):
             write_report(run, file, test=test, unlabelled=unlabelled, engine=Threads(threads))
-    new_console().print(f"{file}: {file.stat().st_size / 1000:,.0f} kB")
+    if not is_stream(file):
+        new_console().print(f"{file}: {file.stat().st_size / 1000:,.0f} kB")

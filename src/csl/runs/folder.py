@@ -54,10 +54,17 @@ class Done:
     def of(cls, value: Any) -> "Done":
         """Read the JSON of a complete stage."""
         done = cls(**value)
-        if not (isinstance(done.figures, dict) and isinstance(done.files, dict)):
+        if not (isinstance(done.key, str) and isinstance(done.figures, dict) and isinstance(done.files, dict)):
             raise TypeError("not a stage")
-        for name in done.files:  # a name that leads out of the folder would do harm
-            if Path(name).is_absolute() or ".." in Path(name).parts:
+        for name, checksum in done.files.items():  # a name that leads out of the folder would do harm
+            path = Path(name)
+            if (
+                path.is_absolute()
+                or ".." in path.parts
+                or not path.name
+                or "\0" in name
+                or not isinstance(checksum, str)
+            ):
                 raise ValueError(f"{name}: not a file of the folder")
         return done
 
@@ -101,7 +108,7 @@ class RunFolder:
             return Record(
                 **names, seed=int(value["seed"]), settings=dict(value["settings"]), stages=stages, started=started
             )
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
             raise InputError("not the record of a run; choose another folder", path) from error
 
     @property
@@ -229,9 +236,8 @@ class RunFolder:
         What a stopped stage left stays for it to resume, unless `resume` is off. `inputs` are artefacts that it reads.
         """
         done, stopped = self.record.stages.get(stage), stage in self.record.started
-        for name in done.files if done else ():
-            if name not in inputs:
-                _remove_file(self.own(name))
+        if done:
+            self._remove(name for name in done.files if name not in inputs)
         for name in artefacts:
             path = self.own(name.rstrip("/"))
             if name.endswith("/"):
@@ -244,6 +250,14 @@ class RunFolder:
         started = (*(name for name in self.record.started if name != stage), stage)
         self._write(replace(self.record, stages=others, started=started))
 
+    def _remove(self, names: Iterable[str]) -> None:
+        """Remove files that a stage made."""
+        paths = [self.own(name) for name in names]
+        if folder := next((path for path in paths if path.is_dir()), None):
+            raise InputError("a folder where a file of the run was; move it, or choose another folder", folder)
+        for path in paths:
+            path.unlink(missing_ok=True)
+
     def begin(self, recipe: Recipe, settings: Mapping[str, object]) -> None:
         """Make the folder that of a run, before the first stage."""
         if not self.is_run and (strange := next((n for n in (RECIPE, CHECKPOINTS) if (self.path / n).exists()), None)):
@@ -251,6 +265,8 @@ class RunFolder:
         shown = {key: str(value) if value == float("inf") else value for key, value in settings.items()}
         self._write(replace(self.record, recipe=recipe.name, title=recipe.title, seed=recipe.fit.seed, settings=shown))
         write_text(self.own(RECIPE), recipe.to_toml())
+        for stage in self.record.stages:  # one that was killed when it was complete may have left some
+            self._remove_checkpoints(stage)
 
     def add(self, stage: str, done: Done) -> None:
         """Record a complete stage."""
@@ -267,8 +283,7 @@ class RunFolder:
     def drop_outdated(self, stages: Collection[str]) -> None:
         """Remove what these stages made: they were done with other options, or on other files."""
         for stage in [name for name in self.record.stages if name in stages]:
-            for name in self.record.stages[stage].files:
-                _remove_file(self.own(name))
+            self._remove(self.record.stages[stage].files)
             others = {name: done for name, done in self.record.stages.items() if name != stage}
             self._write(replace(self.record, stages=others))
 
@@ -286,12 +301,6 @@ class RunFolder:
         lines += ["", "| file | what |", "| --- | --- |"]
         lines += [f"| `{name}` | {what} |" for name, what in contents.items() if (self.path / name).exists()]
         write_text(path, "\n".join(lines) + "\n")
-
-
-def _remove_file(path: Path) -> None:
-    if path.is_dir():
-        raise InputError("a folder in place of a file of this run; move it", path)
-    path.unlink(missing_ok=True)
 
 
 def _remove_empty_folders(folder: Path) -> None:

@@ -22,7 +22,7 @@ from csl.files import hash_file
 from csl.lock import folder_lock
 from csl.log import Log
 from csl.runs.cache import Cache
-from csl.runs.folder import GRAMMAR, Done, Figures, RunFolder, files_of
+from csl.runs.folder import GRAMMAR, RECORD, Done, Figures, RunFolder, files_of
 from csl.runs.recipe import Recipe
 
 log = Log("run")
@@ -149,10 +149,18 @@ class Run:
         if not self.ready(stage):
             return "would run, after the stages that it needs"
         if self.resume and self.is_current(stage):
-            return f"complete ({stage.summary(self.folder.record.stages[stage.name].figures)})"
+            return f"complete ({self._summary(stage, self.folder.record.stages[stage.name])})"
         if self.resume and self.cache and (found := self.cache.find(stage.name, self.key(stage))):
-            return f"cached ({stage.summary(found.figures)})"
+            return f"cached ({self._summary(stage, found)})"
         return "would run"
+
+    def _summary(self, stage: Stage, done: Done) -> str:
+        """Sum up a stage that was done before, whose figures are from a file."""
+        try:
+            return stage.summary(done.figures)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            path = self.folder.path / RECORD
+            raise InputError(f"the figures of {stage.name} are damaged; redo it with --no-resume", path) from error
 
     def _do(self, stage: Stage) -> Figures:
         key, done = self.key(stage), self.folder.record.stages.get(stage.name)
@@ -160,7 +168,7 @@ class Run:
         if self.resume and done and done.key == key:
             damaged = self.folder.damaged(done)
             if damaged is None:
-                log.info(f"{stage.name}: already complete ({stage.summary(done.figures)}); use --no-resume to redo it")
+                log.info(f"{stage.name}: already complete ({self._summary(stage, done)}); use --no-resume to redo it")
                 return done.figures
             log.warning(f"{damaged}: damaged or missing; {stage.name} is repeated")
         if not self.main:
@@ -204,7 +212,7 @@ class Run:
         self.folder.start(stage.name, stage.artefacts)
         self.cache.link(stage.name, found, self.folder.path)
         self.folder.add(stage.name, found)
-        log.info(f"{stage.name}: cached ({stage.summary(found.figures)})")
+        log.info(f"{stage.name}: cached ({self._summary(stage, found)})")
         return found.figures
 
     def _with_key(self, key: str) -> Work:
