@@ -199,14 +199,15 @@ REPORTED = (
 )  # fmt: skip
 READERS = [
     Reader(
-        "run folder, data card", run_files, ("run.json", "grammar.txt", "data/card.json", "data/train.tsv"), read_run_folder,
-        weight=0.5, named=False,
+        "run folder, data card", run_files, ("run.json", "grammar.txt", "data/card.json", "data/train.tsv"),
+        read_run_folder, weight=0.5, named=False,
     ),
     Reader("run.json, tables", run_files, ("run.json", "recipe.toml"), read_figures, weight=0.3),
     Reader("report of a run folder", run_files, REPORTED, read_report, check_report, weight=0.1),
     Reader("model", finished_fit, ("model.npz", "grammar.txt"), load_model, check_same_model, weight=0.3),
     Reader(
-        "checkpoint of induction", stopped_induction, ("checkpoints/induce.npz", "run.json", "metrics/induce.jsonl"),
+        "checkpoint of induction", stopped_induction,
+        ("checkpoints/induce.npz", "run.json", "metrics/induce.jsonl"),
         resume_inducing, check_same_grammar, weight=0.1, writes=True,
     ),
     Reader(
