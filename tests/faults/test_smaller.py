@@ -163,6 +163,8 @@ def test_training_data_without_an_end_or_that_can_be_read_only_once(csl: Csl, na
     [
         ('"seed": 0', '"seed": 1e400', "parse run walk"),
         ('"left_out"', '"left_in"', "fit run --set optimizer=em --set states=2 --set steps=2"),
+        ('"config": {', '"config": 3, "x": {', "report run --out x.html"),
+        ('"savings": [', '"savings": [["a", 1, "x"], ', "induce train.tsv --out run --preset scan"),
         ('"model.npz": "', '"data": "', "fit run --no-resume"),
         ('"model.npz": "', '".": "', "parse run walk"),
     ],

@@ -21,18 +21,24 @@ from .conftest import EM, Csl, contents
 Fork = Callable[[Callable[[], object]], Any]
 
 
-@pytest.fixture
-def taken(run: Path, fork: Fork) -> Iterator[Any]:
-    """A process that works in the run folder."""
+def take(folder: Path, fork: Fork) -> Any:
+    """Start a process that works in a folder."""
     ready, locked = os.pipe()
 
     def hold() -> None:
-        with folder_lock(run):
+        with folder_lock(folder):
             os.write(locked, b"locked")
             time.sleep(600)
 
     child = fork(hold)
     os.read(ready, 6)
+    return child
+
+
+@pytest.fixture
+def taken(run: Path, fork: Fork) -> Iterator[Any]:
+    """A process that works in the run folder."""
+    child = take(run, fork)
     yield child
     child.kill()
 
@@ -66,6 +72,16 @@ def test_commands_that_read_are_not(csl: Csl, run: Path, line: str) -> None:
 @pytest.mark.usefixtures("taken")
 def test_the_second_command_is_refused_in_one_line(csl: Csl) -> None:
     csl.refused("induce train.tsv --out run --preset scan --no-resume", "another process", code=1)
+
+
+def test_a_run_of_an_experiment_is_refused_too(csl: Csl, fork: Fork) -> None:
+    (csl.folder / "mine.toml").write_text('[data]\ntrain = "train.tsv"\n')
+    line = "run mine.toml --runs runs --until data"
+    child = take(csl.folder / "runs" / "mine" / "seed-0", fork)
+    csl.refused(line, "another process", code=1)
+    assert csl(f"{line} --seed 1")[0] == 0  # another folder, whose data is the same stage
+    child.kill()
+    assert csl(line)[0] == 0
 
 
 def test_a_lock_ends_with_its_process(run: Path, taken: Any) -> None:

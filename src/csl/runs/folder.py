@@ -56,6 +56,10 @@ class Done:
         done = cls(**value)
         if not (isinstance(done.key, str) and isinstance(done.figures, dict) and isinstance(done.files, dict)):
             raise TypeError("not a stage")
+        if not isinstance(done.figures.get("config", {}), dict):
+            raise TypeError("not options")
+        for rule, saves, uses in done.figures.get("savings", ()):
+            _ = str(rule), saves + uses  # numbers
         for name, checksum in done.files.items():  # a name that leads out of the folder would do harm
             path = Path(name)
             if (
