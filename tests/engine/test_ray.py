@@ -34,6 +34,8 @@ from csl.model.fit import fit
 from csl.sampling.config import SampleConfig
 from csl.sampling.sampler import Sampler
 
+pytestmark = pytest.mark.slow  # a cluster takes seconds to start
+
 Ints = npt.NDArray[np.int64]
 
 

@@ -98,6 +98,7 @@ def test_geoquery_figures(split: str, most_rules: int, least_derivable: float, s
     assert all(task.output_cfg.typings(rule.target) or rule in task.seed_rules for rule in grammar)
 
 
+@pytest.mark.slow
 def test_cogs_figures(shared_data: Path) -> None:
     task = cogs.prepare(shared_data / "cogs", "gen")
     grammar = induced(task, "cogs")

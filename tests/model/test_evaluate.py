@@ -116,6 +116,7 @@ def test_geoquery_standard(prepared: Prepared) -> None:
     assert found.score.precision > 0.9
 
 
+@pytest.mark.slow
 def test_cogs(prepared: Prepared) -> None:
     config = PRESETS["cogs"].model_copy(update={"optimizer": "em", "steps": 40})  # Adam takes longer to get there
     found = measured(prepared, "cogs", "gen", config)

@@ -5,6 +5,7 @@ from itertools import islice, zip_longest
 
 import numpy as np
 import pytest
+from _pytest.mark import ParameterSet
 
 from csl.engine.threads import Threads
 from csl.errors import InputError
@@ -298,8 +299,12 @@ def test_coverage_finds_unseen_combinations_first(quick: Quick) -> None:
 # benchmark sets
 
 
+def slow(name: str) -> ParameterSet:
+    return pytest.param(name, marks=pytest.mark.slow)
+
+
 @pytest.mark.parametrize("strategy", ["model", "uniform"])
-@pytest.mark.parametrize("name", ["geoquery/standard", "cogs/gen", "smcalflow-cs-tenth/16"])
+@pytest.mark.parametrize("name", ["geoquery/standard", *map(slow, ("cogs/gen", "smcalflow-cs-tenth/16"))])
 def test_samples_are_valid_and_derivable(name: str, strategy: str, quick: Quick) -> None:
     data, split = name.split("/")
     task, model = quick(data, split)
