@@ -184,7 +184,7 @@ class TestOneWorker:
 
     def test_is_not_replaced_for_ever(self, engine: Ray, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(engine, "_work", engine._work.options(max_retries=1))
-        with pytest.raises(CslError, match="lost a piece of work"):
+        with pytest.raises(CslError, match="the cluster lost a task"):
             engine.chunks(die, np.arange(4), parts=1)
 
 
@@ -202,8 +202,9 @@ def test_commands_write_the_same_files(cluster: Cluster, tmp_path: Path) -> None
     for name, options in (("threads", []), ("ray", ["--engine", "ray", "--address", cluster.address])):
         run = tmp_path / name
         assert csl("induce", tmp_path / "train.tsv", "--out", run, "--preset", "scan", *options) == 0
-        assert csl("sample", run, "-n", 6000, "--strategy", "uniform", "--shards", 2, *options) == 0
-    for name in ("grammar.txt", "samples-00001-of-00002.tsv", "samples-00002-of-00002.tsv"):
+        made = ["-n", 6000, "--strategy", "uniform", "--shards", 2, "--out", run / "made.tsv"]
+        assert csl("sample", run, *made, *options) == 0
+    for name in ("grammar.txt", "made-00001-of-00002.tsv", "made-00002-of-00002.tsv"):
         assert (tmp_path / "ray" / name).read_bytes() == (tmp_path / "threads" / name).read_bytes()
 
 
@@ -228,7 +229,7 @@ def csl(*arguments: object) -> int:
     ("options", "message"),
     [
         (["--engine", "rays"], "did you mean 'ray'"),
-        (["--address", "auto"], "give --engine ray too"),
+        (["--address", "auto"], "--engine ray"),
         (["--engine", "ray", "--address", "127.0.0.1:1"], "no Ray cluster answers at 127.0.0.1:1"),
         (["--engine", "ray", "--address", "nowhere"], "cannot join the Ray cluster at nowhere"),
     ],
