@@ -1,9 +1,9 @@
 """Loading from a folder or from the Hugging Face hub: without noise, and with one line for whatever goes wrong."""
 
+import importlib.util
 import logging
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from importlib.util import find_spec
 from pathlib import Path
 
 from csl.errors import InputError
@@ -54,7 +54,11 @@ def first_line(error: BaseException) -> str:
 
 def need_torch() -> None:
     """Refuse, with what to install, where the libraries of networks are missing."""
-    missing = [name for name in ("torch", "transformers", "accelerate", "safetensors") if find_spec(name) is None]
+    missing = [
+        name
+        for name in ("torch", "transformers", "accelerate", "safetensors")
+        if importlib.util.find_spec(name) is None
+    ]
     if missing:
         package = "compositional-structure-learner[seq2seq]"
         raise InputError(f"not installed: {', '.join(missing)}; install them with pip install '{package}'")
