@@ -69,7 +69,7 @@ def test_a_stopped_fit_resumes_to_the_same_bytes(induced: Path, tmp_path: Path, 
 @pytest.mark.parametrize(
     ("options", "named"),
     [
-        (["--encoder", "absent"], "absent"),
+        (["--encoder", "./absent"], "absent"),
         (["--encoder", "bert", "--set", "stepz=1"], "'steps'"),
         (["--encoder", "bert", "--set", "seed=1"], "--seed"),
         (["--encoder", "bert", "--config", "absent.toml"], "absent.toml: "),

@@ -143,7 +143,7 @@ def test_a_file_then_the_model_then_settings(pairs: Path, run: Path, trained: Pa
         (["--dev", "empty.tsv"], "empty.tsv: "),
         (["--dev", "one.tsv"], "one.tsv:2: "),
         (["--device", "warp"], "--device cpu"),
-        (["--model", "absent"], "absent: "),
+        (["--model", "./absent"], "absent: "),
         (["--model", "empty"], "empty: "),
     ],
 )

@@ -76,7 +76,9 @@ def train(
     processes = PartialState(cpu=device == "cpu" or not torch.cuda.is_available())
     with Messages("loading …", "give the same command again to resume"):
         if processes.is_main_process:
-            Run(Work(RunFolder(out), recipe), resume=resume).do([Data()])
+            run = Run(Work(RunFolder(out), recipe), resume=resume)
+            run.refuse_other(Train())  # before anything is written
+            run.do([Data()])
         processes.wait_for_everyone()
         work = Work(RunFolder(out), recipe, device=device)
         Run(work, resume=resume, main=processes.is_main_process, wait=processes.wait_for_everyone).do([Train()])

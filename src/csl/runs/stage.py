@@ -111,7 +111,7 @@ class Run:
                 self.folder.file(GRAMMAR)  # refuses one that was edited: that work would be lost
             self._protect_inputs(stages)
             for stage in stages:
-                self._refuse_other(stage)
+                self.refuse_other(stage)
             self.folder.begin(self.work.recipe, self.settings)
             return {stage.name: self._do(stage) for stage in stages}
 
@@ -234,7 +234,7 @@ class Run:
             if path.exists() and (inside or any(path.samefile(file) for file in files)):
                 raise InputError("is read, and would be overwritten; choose another output path", path)
 
-    def _refuse_other(self, stage: Stage) -> None:
+    def refuse_other(self, stage: Stage) -> None:
         """Refuse a folder that has another result of a stage, and say what differs."""
         new = _flat(stage.options(self.work))  # a file that is missing is named before anything is written
         done = self.folder.record.stages.get(stage.name)
