@@ -33,6 +33,9 @@ class Threads(Engine):
         self.number = number
         self._started: tuple[int, ThreadPoolExecutor] | None = None  # and the process that they are of
 
+    def __reduce__(self) -> tuple[type["Threads"], tuple[int]]:
+        return Threads, (self.number,)  # another process starts threads of its own
+
     @property
     def _pool(self) -> ThreadPoolExecutor:
         """The threads; a forked process has none and starts its own."""
