@@ -142,7 +142,8 @@ def remove_partial(folder: Path, name: str | None = None) -> None:
     with suppress(OSError):
         for path in [path for path in folder.iterdir() if pattern.fullmatch(path.name)]:
             with suppress(OSError), path.open("r+b") as file:
-                if _lock(file, wait=False):  # not as long as its process writes
+                # Not while its process writes; once it is complete, the name may be that of its writer's next file.
+                if _lock(file, wait=False) and os.path.samestat(os.fstat(file.fileno()), path.stat()):
                     path.unlink()
 
 

@@ -37,7 +37,7 @@ def test_parsing_what_was_formatted_gives_the_same_rule(rule: Rule) -> None:
 def test_reading_what_was_written_gives_the_same_grammar(
     tmp_path_factory: pytest.TempPathFactory, written: list[Rule]
 ) -> None:
-    path = tmp_path_factory.getbasetemp() / "grammar.txt"
+    path = tmp_path_factory.getbasetemp() / "round_trip.txt"
     write_grammar(path, Grammar(written))
     assert list(read_grammar(path)) == list(dict.fromkeys(written))
     assert list(parse_grammar(path.read_text(encoding="utf-8").splitlines())) == list(dict.fromkeys(written))

@@ -96,8 +96,9 @@ def test_a_bare_grammar_has_only_its_rules(finished: Path, tmp_path: Path) -> No
     report = make_report(tmp_path)
     assert {key for key, value in asdict(report).items() if value} == {"title", "curves", "rules"}
     assert [label for label, _, _ in report.summary] == ["rules", "training examples"]
+    (tmp_path / "empty").mkdir()
     with pytest.raises(InputError, match=r"no grammar\.txt"):
-        make_report(tmp_path.parent)
+        make_report(tmp_path / "empty")
 
 
 def test_unlabelled_inputs_take_the_place_of_a_test_set_or_may_be_annotated(run: Path, tmp_path: Path) -> None:
