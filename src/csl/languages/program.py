@@ -32,7 +32,7 @@ class Constituent:
     children: tuple["Constituent", ...] = ()
 
     def walk(self) -> Iterator["Constituent"]:
-        """This constituent and all below it, from the top, left to right."""
+        """Give this constituent and all below it, from the top, left to right."""
         yield self
         for child in self.children:
             yield from child.walk()
