@@ -1,0 +1,73 @@
+"""Comma-separated values with a header, as spreadsheets write them: cells in quotes may hold commas and line breaks.
+
+A semicolon or a tab separates where the header has no comma. A row that is longer or shorter than the header is bad; of
+a quote that is never closed only the line is bad in which it opens.
+"""
+
+import csv
+import io
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from csl.errors import InputError
+from csl.examples.formats.row import Bad, Layout, Record
+
+
+def delimiter_of(header: str) -> str:
+    """See from the header what separates cells."""
+    return next((mark for mark in ",;\t" if mark in header), ",")
+
+
+def records(lines: Iterator[tuple[int, str]], path: Path, bad: Bad) -> Iterator[Record]:
+    """Read the entries of a file; the first is the header."""
+    entries = _entries(lines, path, bad)
+    header = next(entries, (0, [], ""))[1]
+    if len(set(header)) < len(header):
+        raise InputError("two columns of the header have the same name; rename one", path, 1)
+    for number, cells, text in entries:
+        if len(cells) == len(header):
+            yield Record(number, dict(zip(header, cells, strict=True)), text)
+        else:
+            message = f"{len(cells)} cells, but the header has {len(header)}; put cells with commas in quotes"
+            bad(InputError(message, path, number))
+
+
+def _entries(lines: Iterator[tuple[int, str]], path: Path, bad: Bad) -> Iterator[tuple[int, list[str], str]]:
+    """Give line number, cells and text of each entry."""
+    again: list[tuple[int, str]] = []  # lines to read once more, the last first
+    taken: list[tuple[int, str]] = []  # the lines of this entry
+
+    def feed() -> Iterator[str]:
+        while pair := again.pop() if again else next(lines, None):
+            taken.append(pair)
+            yield pair[1] + "\n"
+
+    again += islice(lines, 1)
+    mark = delimiter_of(again[0][1]) if again else ","
+    while True:
+        taken.clear()
+        try:
+            cells = next(csv.reader(feed(), delimiter=mark, strict=True), None)
+        except csv.Error as error:
+            bad(InputError(f"not valid CSV ({error}); close or double the quotes of the cell", path, taken[0][0]))
+            again.extend(reversed(taken[1:]))
+            continue
+        if cells is None:
+            return
+        if cells:  # not a blank line
+            yield taken[0][0], cells, "\n".join(line for _, line in taken)
+
+
+def dump(fields: Mapping[str, Any], layout: Layout) -> str:
+    """Write an entry as text."""
+    text = io.StringIO()
+    cells = [fields.get(name, "") for name in layout.columns]
+    csv.writer(text, delimiter=layout.delimiter, lineterminator="").writerow(cells)
+    return text.getvalue()
+
+
+def extend(line: str, more: Mapping[str, Any], layout: Layout) -> str:
+    """Add cells to the text of an entry."""
+    return line + layout.delimiter + dump(more, Layout("csv", columns=tuple(more), delimiter=layout.delimiter))
