@@ -210,7 +210,7 @@ def write_json(path: Path | str, value: Any, *, follow_links: bool = True) -> No
 def parse_json(text: str) -> Any:
     """Read a JSON value; ValueError for everything that is wrong with it: a key twice, too deep, no text at all."""
     try:
-        value = json.loads(text, object_pairs_hook=_unique_keys)
+        value = _DECODER.decode(text)
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
     if _SURROGATE.search(text):
@@ -228,6 +228,9 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         twice = next(key for key in found if keys.count(key) > 1)
         raise ValueError(f"the key {twice!r} occurs twice; remove one")
     return found
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_unique_keys)  # made once: that takes as long as reading a line
 
 
 def read_json(path: Path | str) -> Any:
@@ -266,23 +269,31 @@ def read_lines(path: Path | str, bad: Callable[[InputError], None] = refuse) -> 
         raise from_system(error, "cannot be read", path) from error
 
 
+def line_end(path: Path) -> str:
+    """See how the first line of a text file ends; that of a stream is not known before it is read."""
+    if not path.is_file():
+        return "\n"
+    with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as file:
+        return "\r\n" if file.readline(MAX_LINE).endswith(b"\r\n") else "\n"
+
+
 @contextmanager
-def _open_bytes(path: Path) -> Iterator[IO[bytes]]:
+def _open_bytes(path: Path) -> Iterator[IO[bytes] | gzip.GzipFile]:
     """Open a file or standard input, which stays open, and unpack it."""
     if str(path) == "-":
         if sys.stdin is None:
             raise InputError("standard input is closed", path)
-        file = io.BufferedReader(sys.stdin.buffer)  # type: ignore[arg-type] # any buffer can be read from
-        try:
-            yield gzip.open(file, "rb") if file.peek(2).startswith(b"\x1f\x8b") else file
-        finally:
-            file.detach()
+        data = io.BytesIO(sys.stdin.buffer.read())
+        yield gzip.GzipFile("", "rb", fileobj=data) if data.getvalue().startswith(b"\x1f\x8b") else data
         return
-    packed = path.suffix == ".gz"
-    if packed and path.is_file():
+    if path.suffix != ".gz":
+        with path.open("rb") as file:
+            yield file
+        return
+    if path.is_file():
         _check_unpacked(path)
-    with gzip.open(path, "rb") if packed else path.open("rb") as file:
-        yield file
+    with gzip.open(path, "rb") as packed:
+        yield packed
 
 
 def _check_unpacked(path: Path) -> None:

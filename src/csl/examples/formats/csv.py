@@ -7,7 +7,6 @@ a quote that is never closed only the line is bad in which it opens.
 import csv
 import io
 from collections.abc import Iterator, Mapping
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +19,12 @@ def delimiter_of(header: str) -> str:
     return next((mark for mark in ",;\t" if mark in header), ",")
 
 
-def records(lines: Iterator[tuple[int, str]], path: Path, bad: Bad) -> Iterator[Record]:
+def records(lines: Iterator[tuple[int, str]], path: Path, mark: str, bad: Bad) -> Iterator[Record]:
     """Read the entries of a file; the first is the header."""
-    entries = _entries(lines, path, bad)
-    header = next(entries, (0, [], ""))[1]
-    if len(set(header)) < len(header):
-        raise InputError("two columns of the header have the same name; rename one", path, 1)
+    entries = _entries(lines, path, mark, bad)
+    number, header, text = next(entries, (1, [], ""))
+    if len(set(header)) < len(header) or "\n" in text:
+        raise InputError("the header must be one line, with another name for each column", path, number)
     for number, cells, text in entries:
         if len(cells) == len(header):
             yield Record(number, dict(zip(header, cells, strict=True)), text)
@@ -34,7 +33,7 @@ def records(lines: Iterator[tuple[int, str]], path: Path, bad: Bad) -> Iterator[
             bad(InputError(message, path, number))
 
 
-def _entries(lines: Iterator[tuple[int, str]], path: Path, bad: Bad) -> Iterator[tuple[int, list[str], str]]:
+def _entries(lines: Iterator[tuple[int, str]], path: Path, mark: str, bad: Bad) -> Iterator[tuple[int, list[str], str]]:
     """Give line number, cells and text of each entry."""
     again: list[tuple[int, str]] = []  # lines to read once more, the last first
     taken: list[tuple[int, str]] = []  # the lines of this entry
@@ -44,8 +43,6 @@ def _entries(lines: Iterator[tuple[int, str]], path: Path, bad: Bad) -> Iterator
             taken.append(pair)
             yield pair[1] + "\n"
 
-    again += islice(lines, 1)
-    mark = delimiter_of(again[0][1]) if again else ","
     while True:
         taken.clear()
         try:

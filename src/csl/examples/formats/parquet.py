@@ -59,34 +59,33 @@ def records(table: "pa.Table") -> Iterator[Record]:
 
 
 def schema_text(table: "pa.Table") -> str:
-    """Write the types of the columns as a text, for `write`."""
+    """Write the types of the columns as a text, for `to_table`."""
     return base64.b64encode(table.schema.serialize().to_pybytes()).decode()
 
 
 def write(path: Path | str, rows: Sequence[Mapping[str, Any]], schema: str = "") -> None:
-    """Write rows as a Parquet file; columns have the types of a schema, if there is one, and otherwise of their values."""
+    """Write rows as a Parquet file."""
     pq = _library("pyarrow.parquet")
     with atomic_write(path) as file:
         pq.write_table(to_table(rows, schema), file)
 
 
+def to_dataset(rows: Sequence[Mapping[str, Any]], schema: str = "") -> Any:
+    """Make a Hugging Face dataset of rows."""
+    datasets = _library("datasets")
+    return datasets.Dataset(datasets.table.InMemoryTable(to_table(rows, schema)))
+
+
 def to_table(rows: Sequence[Mapping[str, Any]], schema: str = "") -> "pa.Table":
-    """Make a table of rows."""
+    """Make a table of rows; columns have the types of a schema, if it has them, and otherwise those of their values."""
     pa = _library("pyarrow")
-    names = list(dict.fromkeys(name for row in rows for name in row))
     known = pa.ipc.read_schema(pa.py_buffer(base64.b64decode(schema))) if schema else pa.schema([])
+    types = {**dict.fromkeys(name for row in rows for name in row), **dict(zip(known.names, known.types, strict=True))}
     try:
-        columns = {
-            name: pa.array(
-                [row.get(name) for row in rows],
-                known.field(name).type if name in known.names else None,
-                from_pandas=False,
-            )
-            for name in [*known.names, *(name for name in names if name not in known.names)]
-        }
+        table = pa.table({name: pa.array([row.get(name) for row in rows], type_) for name, type_ in types.items()})
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
         raise InputError(f"a column has values of several types ({error}); write jsonl or csv instead") from error
-    return pa.table(columns).replace_schema_metadata(known.metadata if len(known) == len(columns) else None)
+    return table.replace_schema_metadata(known.metadata) if len(known) == len(types) else table
 
 
 def _library(name: str) -> Any:

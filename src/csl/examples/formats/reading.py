@@ -12,7 +12,7 @@ from csl.errors import InputError, nearest, refuse
 from csl.examples.formats import chat, csv, jsonl, parquet, tsv
 from csl.examples.formats.columns import Asked, choose, text_of
 from csl.examples.formats.row import Bad, Container, Layout, Record, Row, Rows
-from csl.files import read_lines
+from csl.files import line_end, read_lines
 
 FORMATS: dict[str, Container | None] = {  # what `--format` takes; of those without a container the file decides
     "tsv": "tsv", "csv": "csv", "jsonl": "jsonl", "chat": None, "prompt-completion": None, "parquet": "parquet",
@@ -90,13 +90,15 @@ def _open(path: Path, format: str | None, asked: Asked, bad: Bad) -> tuple[Layou
         return Layout("tsv"), iter(())
     lines = chain([first], lines)
     container = container or _by_line(first[1], asked)
+    layout = Layout(container, line_end=line_end(path))
     if container == "csv":
-        return Layout("csv", header=True, delimiter=csv.delimiter_of(first[1])), csv.records(lines, path, bad)
+        mark = csv.delimiter_of(first[1])
+        return replace(layout, header=first[1], delimiter=mark), csv.records(lines, path, mark, bad)
     filled = (pair for pair in lines if pair[1].strip(" "))
     if container == "jsonl":
-        return Layout("jsonl"), jsonl.records(filled, path, bad)
-    header = tsv.is_header(tuple(first[1].split("\t")), asked)
-    return Layout("tsv", header=header), tsv.records(filled, path, asked, bad)
+        return layout, jsonl.records(filled, path, bad)
+    header = first[1] if tsv.is_header(tuple(first[1].split("\t")), asked) else ""
+    return replace(layout, header=header), tsv.records(filled, path, asked, bad)
 
 
 def _by_name(path: Path) -> Container | None:

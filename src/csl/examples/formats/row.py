@@ -38,16 +38,18 @@ class Record:
 class Layout:
     """How a file lays out its pairs. All values can be written as JSON.
 
-    `columns` are the names of all columns, or of the fields of the first entry. `json_output` says that outputs are
-    JSON values and not texts. `template` is an entry of a chat file (see `chat.py`), `schema` that of a Parquet file.
+    `columns` are the names of all columns, or of the fields of the first entry; `header` is the line that has them, if
+    there is one. `json_output` says that outputs are JSON values and not texts. `template` is an entry of a chat file
+    (see `chat.py`), `schema` that of a Parquet file.
     """
 
     container: Container
     input_column: str = "input"
     output_column: str = "output"
     columns: tuple[str, ...] = ("input", "output")
-    header: bool = False
+    header: str = ""
     delimiter: str = ","
+    line_end: str = "\n"
     json_output: bool = False
     template: Mapping[str, Any] | None = None
     schema: str = ""

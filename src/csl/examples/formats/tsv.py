@@ -25,12 +25,12 @@ def records(lines: Iterator[tuple[int, str]], path: Path, asked: Asked, bad: Bad
         least = max((names.index(n) for n in asked.names if n in names), default=1) + 1
     else:
         numbers = tuple(str(k + 1) for k in range(len(names)))
-        names = numbers if asked.names else NAMES
+        names = numbers if asked.names else (*NAMES, *numbers[len(NAMES) :])
         least, lines = (max(map(int, asked.names)) if asked.names else 2), chain([first], lines)
     expected = "expected input<TAB>output" if least == 2 else f"expected at least {least} columns with tabs between"
     for number, line in lines:
         cells = line.split("\t")
-        if len(cells) < least and not (asked.inputs_only and names is NAMES):
+        if len(cells) < least and not (asked.inputs_only and not asked.names):
             found = "one column" if len(cells) == 1 else f"{len(cells)} columns"
             bad(InputError(f"{found}; {expected}", path, number))
         else:
