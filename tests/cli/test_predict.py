@@ -63,7 +63,7 @@ def test_inputs_are_lines_the_first_column_or_a_field_of_json_lines(trained: Pat
     }  # fmt: skip
     for name, text in files.items():
         (tmp_path / name).write_bytes(text)
-        found = predict(trained, tmp_path / name, "--input-field", "q").stdout
+        found = predict(trained, tmp_path / name, "--input-column", "q").stdout
         assert found == "walk left\tLEFT ( WALK )\njump\tJUMP\n"
     assert f"{tmp_path / 'inputs.jsonl'}:1: " in refused(trained, tmp_path / "inputs.jsonl")
     (tmp_path / "inputs.txt").write_text("", "utf-8")

@@ -8,7 +8,7 @@ import typer
 from rich.table import Table
 
 from csl.cli.console import Messages, new_console
-from csl.cli.options import Budget, Device, Fields, Workers, shares_options
+from csl.cli.options import Budget, Device, Reading, Workers, shares_options
 
 if TYPE_CHECKING:
     from csl.examples.score import Score
@@ -20,7 +20,7 @@ def evaluate(
         Path, typer.Argument(help="A run folder with grammar and model, one of csl train, or a file of predictions.")
     ],
     test: Annotated[
-        Path, typer.Argument(help="Examples: TSV or JSON lines, plain or .gz. TSV: column 3 is a category.")
+        Path, typer.Argument(help="Examples, of any format; a column `category`, 3 of a TSV, makes groups.")
     ],
     errors: Annotated[
         Path | None, typer.Option(help="Write wrong outputs here: input, correct output, output.")
@@ -29,14 +29,14 @@ def evaluate(
     *,
     budget: Budget,
     workers: Workers,
-    fields: Fields,
+    reading: Reading,
 ) -> None:
     """Compare outputs for the inputs of TEST with its outputs; white space around punctuation does not count.
 
     Accuracy counts all examples, precision those that get an output. Log probabilities, of a parser, are means over the
     pairs that the grammar derives.
     """
-    from csl.examples import Example, read_examples, write_examples
+    from csl.examples import Example, write_examples
     from csl.examples.score import same_output, score
     from csl.files import refuse_input_as_output
 
@@ -51,7 +51,7 @@ def evaluate(
 
         limits = Limits.of(budget.max_memory, budget.timeout)
         model = RunFolder.open(what).model()
-        examples = list(read_examples(test, columns=("category",), **fields.names))
+        examples = reading.examples(test)
         with Messages("parsing …", stderr=True), workers.open() as opened:
             found = measure(model, examples, opened, limits)
         outputs = found.outputs
@@ -63,7 +63,7 @@ def evaluate(
         if found.given_up:
             console.print(found.given_up)
     else:
-        examples = list(read_examples(test, columns=("category",), **fields.names))
+        examples = reading.examples(test)
         outputs = _predicted(what, [example.source_text for example in examples], test, device, workers.threads)
         total, groups = score(examples, outputs)
         console.print(score_table(groups, total))

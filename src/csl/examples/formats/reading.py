@@ -101,6 +101,11 @@ def _open(path: Path, format: str | None, asked: Asked, bad: Bad) -> tuple[Layou
     return replace(layout, header=header), tsv.records(filled, path, asked, bad)
 
 
+def is_dataset(path: Path) -> bool:
+    """Tell by its name whether a path is a Hugging Face dataset: a folder, or a name on the hub."""
+    return _by_name(path) == "dataset"
+
+
 def _by_name(path: Path) -> Container | None:
     """See the container from the name: that of a file, of a folder, or of a dataset on the hub."""
     if path.is_dir():

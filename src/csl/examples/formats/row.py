@@ -6,9 +6,11 @@ unchanged: the text of the line, or a dictionary where a file has no lines (Parq
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal
 
 from csl.errors import InputError
+from csl.examples.example import Example, split_tokens
 
 Container = Literal["tsv", "csv", "jsonl", "parquet", "dataset"]  # what holds the entries; the rest is their shape
 Bad = Callable[[InputError], None]  # what to do with an entry that cannot be read: raise the error, or count it
@@ -92,3 +94,14 @@ class Rows:
     def format(self) -> str:
         """The name of the format."""
         return self.layout.format
+
+    def remarks(self, path: Path | str) -> list[str]:
+        """Say what a user should know: how many rows were left out, and what is unusual."""
+        lines = [f"{path}: {self.note}"] if self.note else []
+        if self.skipped:
+            lines.append(f"{path}: {len(self.skipped):,} bad rows left out; the first: {self.skipped[0]}")
+        return lines
+
+    def examples(self) -> list[Example]:
+        """Take the rows as prepared: their texts are tokens with white space between them."""
+        return [Example(split_tokens(row.input), split_tokens(row.output), row.meta) for row in self.rows]
