@@ -7,5 +7,15 @@ from csl.languages.registry import LANGUAGES, Detected, detect, language
 from csl.languages.spacing import Spacing
 
 __all__ = [
-    "LANGUAGES", "Casing", "Constituent", "Detected", "Kind", "Language", "Program", "Spacing", "Text", "detect", "language",
-]  # fmt: skip
+    "LANGUAGES",
+    "Casing",
+    "Constituent",
+    "Detected",
+    "Kind",
+    "Language",
+    "Program",
+    "Spacing",
+    "Text",
+    "detect",
+    "language",
+]

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from csl.languages.grouping import Item, Sign, join
-from csl.languages.lexing import Lexed, atom, content, fail, pairs, INSIDE
+from csl.languages.lexing import INSIDE, Lexed, atom, content, fail, pairs
 from csl.languages.program import Constituent, Program
 
 if TYPE_CHECKING:
-    from sqlglot.tokens import Token
+    from sqlglot.tokenizer_core import Token
 
 _FIRST = re.compile(r"[\s(]*+(?:SELECT|WITH|INSERT|UPDATE|DELETE)\b", re.IGNORECASE)
 _OTHERS = ("sqlite", "mysql")
@@ -231,13 +231,13 @@ def _with_joins(items: list[Item]) -> Iterator[Item]:
     """Make one keyword of `LEFT OUTER JOIN`."""
     words: list[Sign] = []
     for item in items:
-        if isinstance(item, Sign) and item.text in _JOINS:
-            words.append(item)
-            if item.text != "JOIN":
-                continue
-            item = Sign(" ".join(word.text for word in words), words[0].start, item.end)
-        words = []
-        yield item
+        if not isinstance(item, Sign) or item.text not in _JOINS:
+            yield item
+            continue
+        words.append(item)
+        if item.text == "JOIN":
+            yield Sign(" ".join(word.text for word in words), words[0].start, item.end)
+            words = []
 
 
 def _expressions(items: list[Item]) -> list[Constituent]:
