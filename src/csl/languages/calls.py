@@ -7,7 +7,7 @@ that prepared data (`f ( a , b )`) reads alike. One pass over the lexemes, witho
 from dataclasses import dataclass, field
 
 from csl.languages.lexing import DEEPEST, Lexed, atom, fail, lex, lexer, same_tokens, string_pattern
-from csl.languages.program import Constituent, Program
+from csl.languages.program import Constituent, Kind, Program
 
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
 _NAME = r"[^\s()\[\]{},;=\"'`:<>!~|&+*/^%](?:[^\s()\[\]{},;=\"'`:<>!~|]|:(?=[\w/])|(?<=\w)'(?=\w))*+"
@@ -59,8 +59,8 @@ def _parse(lexed: Lexed) -> Constituent:
                 fail(lexed, i, f"{lexeme!r} closes no bracket")
             _end_argument(lexed, i, top)
             stack.pop()
-            called = top.bracket == "(" and top.label
-            done = Constituent("call" if called else "list", top.label, top.start, starts[i + 1], tuple(top.children))
+            kind: Kind = "call" if top.label else "list"
+            done = Constituent(kind, top.label, top.start, starts[i + 1], tuple(top.children))
             stack[-1].items.append(done)
         elif lexeme in ",;":
             if not top.items:

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 
 def _marks() -> str:
-    """Combining marks, as ranges of a character class: `re` does not count them among the characters of words."""
+    """Return the combining marks as ranges of a character class: `re` does not count them among the characters of words."""
     codes = [code for code in range(0x300, 0x1F000) if unicodedata.category(chr(code))[0] == "M"]
     starts = [b for a, b in pairwise([-1, *codes]) if b != a + 1]
     ends = [a for a, b in pairwise([*codes, -1]) if b != a + 1]

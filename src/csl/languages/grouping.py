@@ -124,7 +124,7 @@ def _add_bracket(items: list[Item], bracket: str, start: int, end: int, inside: 
 
 def _item(lexed: Lexed, lexeme: int) -> Item:
     text = lexed.lexemes[lexeme]
-    if text[0] in lexed.quotes and len(text) > 1 or any(c.isalnum() or c == "_" for c in text):
+    if (text[0] in lexed.quotes and len(text) > 1) or any(c.isalnum() or c == "_" for c in text):
         return atom(lexed, lexeme)
     return Sign(text, lexed.starts[lexeme], lexed.starts[lexeme + 1])
 

@@ -46,9 +46,7 @@ def _body(quote: str) -> str:
     return rf"{quote}[^{quote}\\]*+(?:(?:{within})[^{quote}\\]*+)*+"
 
 
-_INSIDE = lexer(
-    r"\\[nrt]|" + words_pattern(rf"{CHARACTER}|\\u[0-9a-fA-F]{{4}}|\\[^\snrt]", rf"(?:{JOINT}|''|\"\")")
-)
+INSIDE = lexer(r"\\[nrt]|" + words_pattern(rf"{CHARACTER}|\\u[0-9a-fA-F]{{4}}|\\[^\snrt]", rf"(?:{JOINT}|''|\"\")"))
 
 
 def lex(pattern: re.Pattern[str], text: str, quotes: str = "", after_key: str = "") -> Lexed:
@@ -68,7 +66,7 @@ def lex(pattern: re.Pattern[str], text: str, quotes: str = "", after_key: str = 
         tokens.append(lexeme)
         key = lexemes[i + 1 : i + 2] == (after_key,) and len(lexeme.split()) == 1
         if lexeme[0] in quotes and not key and (i + 1 < len(lexemes) or _closed(lexeme)):
-            inside = pairs(_INSIDE, lexeme[1:-1])
+            inside = pairs(INSIDE, lexeme[1:-1])
             tokens[-1:] = (lexeme[0], *(token for _, token in inside[:-1]), lexeme[0])
             between += [gap for gap, _ in inside]
         starts.append(len(tokens))

@@ -11,7 +11,6 @@ from csl.languages.characters import words_pattern
 from csl.languages.lexing import lex, lexer
 from csl.languages.program import Text
 
-
 _WORDS = lexer(words_pattern())
 
 
