@@ -27,6 +27,7 @@ from csl.cli import (
     geca,
     grammar,
     induce,
+    look,
     nqg,
     parse,
     predict,
@@ -71,7 +72,7 @@ def _options(
 
 
 for command in (
-    augment.augment, induce.induce, fit.fit, parse.parse, sample.sample, train.train, predict.predict,
+    look.look, augment.augment, induce.induce, fit.fit, parse.parse, sample.sample, train.train, predict.predict,
     evaluate.evaluate, ensemble.ensemble, table.table, run.run, report.report,
     sweep.sweep, runs.runs, geca.geca,
 ):  # fmt: skip

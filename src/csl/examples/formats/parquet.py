@@ -36,9 +36,11 @@ def read_dataset(name: str, split: str | None) -> "pa.Table":
     """Read a split of a saved dataset, or of one on the hub; `train` unless another is asked for."""
     datasets = _library("datasets")
     try:
-        found = datasets.load_from_disk(name) if Path(name).is_dir() else datasets.load_dataset(name)
+        saved = any((Path(name) / mark).exists() for mark in ("dataset_dict.json", "state.json"))
+        found = datasets.load_from_disk(name) if saved else datasets.load_dataset(name)
     except Exception as error:  # the library raises its own errors, those of the network and those of the file system
-        raise InputError(f"cannot be loaded as a Hugging Face dataset: {error}", name) from error
+        where = "" if Path(name).exists() else "no such file or folder; "
+        raise InputError(f"{where}cannot be loaded as a Hugging Face dataset: {error}", name) from error
     if isinstance(found, Mapping):
         chosen = split or ("train" if "train" in found else next(iter(found)) if len(found) == 1 else "")
         if chosen not in found:

@@ -112,7 +112,8 @@ def _by_name(path: Path) -> Container | None:
         return "dataset"
     if ending := ENDINGS.get(Path(path.name.removesuffix(".gz")).suffix.lower()):
         return ending
-    return "dataset" if len(path.parts) == 2 and not path.is_absolute() and not path.exists() else None
+    on_hub = len(path.parts) == 2 and not path.is_absolute() and not path.parent.exists()
+    return "dataset" if on_hub else None
 
 
 def _by_line(line: str, asked: Asked) -> Container:
@@ -138,7 +139,7 @@ def _columns_layout(layout: Layout, first: Record, format: str | None, asked: As
     if format == "prompt-completion" and not asked.names:
         asked = replace(asked, input_column="prompt", output_column=None if asked.inputs_only else "completion")
     names = tuple(first.fields)
-    source, target = choose(names, asked, path, first.line)
+    source, target = choose(names, asked, path, 1 if layout.header else first.line)
     is_value = target in first.fields and not isinstance(first.fields[target], str)
     return replace(layout, input_column=source, output_column=target, columns=names, json_output=is_value)
 
