@@ -37,7 +37,7 @@ def test_a_file_gives_input_and_output_a_line(fitted: Path, tmp_path: Path) -> N
     (tmp_path / "in.txt").write_text("jump  and walk\tIGNORED\n\nhop\nrun\n", "utf-8")
     for options in (["--threads", 2], ["--file"]):
         result = csl("parse", fitted, tmp_path / "in.txt", *options)
-        assert (result.exit_code, result.stdout) == (0, "jump and walk\tJUMP WALK\nhop\t\nrun\tRUN\n")
+        assert (result.exit_code, result.stdout) == (0, "jump  and walk\tJUMP WALK\nhop\t\nrun\tRUN\n")
         assert "1 of 3 inputs" in result.stderr
     assert "absent" in refused("parse", fitted, "absent", "--file")
 
@@ -59,7 +59,7 @@ def test_a_file_with_scores_and_more_outputs_adds_columns(fitted: Path, tmp_path
     cells = first.split("\t")
     assert len(cells) == 1 + 2 * 3
     assert float(cells[2]) >= float(cells[5])
-    assert second == "hop\t"
+    assert second.split("\t") == ["hop", *[""] * 6]
 
 
 def test_lines_of_stdin_are_parsed_one_by_one_even_if_they_are_not_text(fitted: Path) -> None:

@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast, get_args
 
 import typer
 from rich.table import Table
 
 from csl.cli.console import Messages, new_console
 from csl.cli.options import Budget, Device, Reading, Workers, shares_options
+from csl.errors import InputError, nearest
 
 if TYPE_CHECKING:
     from csl.examples.score import Score
@@ -25,23 +26,29 @@ def evaluate(
     errors: Annotated[
         Path | None, typer.Option(help="Write wrong outputs here: input, correct output, output.")
     ] = None,
+    match: Annotated[
+        str, typer.Option(help="language: as the output language compares, JSON as objects, others by tokens; or text.")
+    ] = "language",
     device: Device = "auto",
     *,
     budget: Budget,
     workers: Workers,
     reading: Reading,
 ) -> None:
-    """Compare outputs for the inputs of TEST with its outputs; white space around punctuation does not count.
+    """Compare outputs for the inputs of TEST with its outputs, as their language does; white space does not count.
 
     Accuracy counts all examples, precision those that get an output. Log probabilities, of a parser, are means over the
     pairs that the grammar derives.
     """
     from csl.examples import Example, write_examples
-    from csl.examples.score import same_output, score
+    from csl.examples.score import Match, correct, score
     from csl.files import refuse_input_as_output
 
     refuse_input_as_output(errors, what, test)
     workers.check()
+    if match not in get_args(Match):
+        raise InputError(f"--match {match}: no such comparison; {nearest(match, get_args(Match))}")
+    how = cast("Match", match)
     console = new_console()
     trained = any((what / name).exists() for name in ("model", "codec.json"))
     if what.is_dir() and not trained:
@@ -53,7 +60,7 @@ def evaluate(
         model = RunFolder.open(what).model()
         examples = reading.examples(test)
         with Messages("parsing …", stderr=True), workers.open() as opened:
-            found = measure(model, examples, opened, limits)
+            found = measure(model, examples, opened, limits, how)
         outputs = found.outputs
         console.print(score_table(found.groups, found.score))
         console.print(
@@ -65,13 +72,11 @@ def evaluate(
     else:
         examples = reading.examples(test)
         outputs = _predicted(what, [example.source_text for example in examples], test, device, workers.threads)
-        total, groups = score(examples, outputs)
+        total, groups = score(examples, outputs, how)
         console.print(score_table(groups, total))
     if errors:
-        pairs = zip(examples, outputs, strict=True)
-        wrong = [
-            Example(e.source, e.target, {"predicted": o}) for e, o in pairs if o and not same_output(o, e.target_text)
-        ]
+        judged = zip(examples, outputs, correct(examples, outputs, how), strict=True)
+        wrong = [Example(e.source, e.target, {"predicted": o}) for e, o, right in judged if o and not right]
         write_examples(errors, wrong, columns=("predicted",))
         console.print(f"{errors}: {len(wrong):,} wrong outputs")
 

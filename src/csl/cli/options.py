@@ -50,6 +50,13 @@ def _folder(name: str) -> Path:
 
 
 OutFolder = Annotated[Path, typer.Option("--out", parser=_folder, metavar="DIR", help="The run folder to write.")]
+OutFormat = Annotated[
+    str | None,
+    typer.Option(
+        "--format", metavar="FORMAT",
+        help="Write tsv, csv, jsonl, chat, prompt-completion or parquet; default: as the inputs are, or as --out ends.",
+    ),
+]  # fmt: skip
 Resume = Annotated[
     bool, typer.Option(help="Keep complete stages and resume a stopped one; after changing CSL's code, --no-resume.")
 ]

@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from csl.cli.console import Messages, new_console
-from csl.cli.options import Budget, Workers, shares_options
+from csl.cli.options import Budget, OutFormat, Reading, Workers, shares_options
+from csl.cli.predict import numbered
 from csl.errors import InputError
 
 if TYPE_CHECKING:
     from csl.engine.engine import Engine
+    from csl.examples.formats import Rows
     from csl.model.model import Model, Parse
     from csl.parsing.limits import Abstained, Limits
 
@@ -34,11 +36,13 @@ def parse(
     scores: Annotated[
         bool, typer.Option("--scores", help="Give log p of the derivation and log p(output | input) too.")
     ] = False,
+    format: OutFormat = None,
     *,
     budget: Budget,
     workers: Workers,
+    reading: Reading,
 ) -> None:
-    """Parse an input, a file of inputs (written as input<TAB>output), or what is typed at a prompt.
+    """Parse an input, a file of inputs (written with their outputs, in its format), or what is typed at a prompt.
 
     The model abstains where the grammar does not cover an input, or where parsing it takes too much memory or time:
     the output is then empty, and for a single input the exit code is 1.
@@ -55,7 +59,8 @@ def parse(
         if text is None:
             _parse_lines(model, k, scores, engine, limits)
         elif is_file(text, file, literal):
-            _parse_file(model, Path(text), k, scores, engine, limits)
+            rows = reading.rows(Path(text), inputs_only=True)
+            _parse_file(model, rows, k, scores, engine, limits, format)
         elif not _parse_one(model, text, k, scores, engine, limits):
             raise typer.Exit(1)
 
@@ -120,22 +125,28 @@ def _given(model: "Model", source: tuple[str, ...], target: tuple[str, ...], lim
     return model.log_prob(source, target, limits) - float(model.log_prob_inputs([source], limits=limits)[0])
 
 
-def _parse_file(model: "Model", path: Path, k: int, scores: bool, engine: "Engine", limits: "Limits") -> None:
+def _parse_file(
+    model: "Model", rows: "Rows", k: int, scores: bool, engine: "Engine", limits: "Limits", format: str | None
+) -> None:
+    """Write the rows of a file with their outputs."""
     from csl.examples import split_tokens
-    from csl.examples.formats import read_inputs
+    from csl.examples.formats import write_outputs
     from csl.parsing.limits import Abstained, given_up
 
-    sources = [split_tokens(line) for line in read_inputs(path)]
+    sources = [split_tokens(row.input) for row in rows.rows]
     without: list[Abstained] = []
-    for source, found in zip(sources, _outcomes(model, sources, k, engine, limits), strict=True):
-        cells = [""]
-        if isinstance(found, Abstained):
-            without.append(found)
-        elif scores:
-            cells = [f"{p.text}\t{p.log_prob:.3f}\t{_given(model, source, p.target, limits):.3f}" for p in found]
-        else:
-            cells = [p.text for p in found]
-        typer.echo("\t".join([" ".join(source), *cells]))
+
+    def outputs() -> "Iterator[dict[str, str]]":
+        for source, found in zip(sources, _outcomes(model, sources, k, engine, limits), strict=True):
+            without.extend([found] if isinstance(found, Abstained) else [])
+            parses = [] if isinstance(found, Abstained) else found
+            if scores:
+                cells = [(p.text, p.log_prob, _given(model, source, p.target, limits)) for p in parses]
+                yield numbered(cells, ("output", "log_prob", "log_prob_given_input"), k)
+            else:
+                yield numbered([(p.text,) for p in parses], ("output",), k)
+
+    write_outputs("-", rows, outputs(), format=format)
     missing = without.count(Abstained.NOT_COVERED)
     lines = [f"{missing:,} of {len(sources):,} inputs not covered" if missing else "", given_up(without, len(sources))]
     for line in filter(None, lines):

@@ -77,7 +77,7 @@ def stream_rows(
 
 def _open(path: Path, format: str | None, asked: Asked, bad: Bad) -> tuple[Layout, Iterator[Record]]:
     """Find the container of a file, and open it."""
-    container = (FORMATS[format] if format else None) or _by_name(path)
+    container = (FORMATS[format] if format else None) or container_of(path)
     if container in ("parquet", "dataset"):
         table = parquet.read_table(path) if container == "parquet" else parquet.read_dataset(str(path), asked.split)
         layout = Layout(container, columns=tuple(table.column_names), schema=parquet.schema_text(table))
@@ -101,13 +101,8 @@ def _open(path: Path, format: str | None, asked: Asked, bad: Bad) -> tuple[Layou
     return replace(layout, header=header), tsv.records(filled, path, asked, bad)
 
 
-def is_dataset(path: Path) -> bool:
-    """Tell by its name whether a path is a Hugging Face dataset: a folder, or a name on the hub."""
-    return _by_name(path) == "dataset"
-
-
-def _by_name(path: Path) -> Container | None:
-    """See the container from the name: that of a file, of a folder, or of a dataset on the hub."""
+def container_of(path: Path) -> Container | None:
+    """See from the name what a file is: a file, a folder, or a dataset on the hub."""
     if path.is_dir():
         return "dataset"
     if ending := ENDINGS.get(Path(path.name.removesuffix(".gz")).suffix.lower()):

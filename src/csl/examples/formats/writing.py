@@ -6,6 +6,7 @@ Rows with a record are written back exactly as they were read; the others are ma
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -28,15 +29,38 @@ _NEW = {
 
 def layout_for(path: Path | str, format: str | None = None, like: Layout | None = None) -> Layout:
     """Choose the layout of a file to write: of the format asked for, of what was read, or by the name of the file."""
-    if format is not None and format not in _NEW:
-        known = nearest(format, _NEW)
-        raise InputError(f"--format {format}: no format to write; {known}")
-    name = format or (like.format if like else ENDINGS.get(Path(Path(path).name.removesuffix(".gz")).suffix, "tsv"))
-    if like and name == like.format:
+    ending = ENDINGS.get(Path(Path(path).name.removesuffix(".gz")).suffix)
+    if like and (format == like.format or (not format and ending in (None, like.container))):
+        return like
+    name = format or ending or "tsv"
+    if name not in _NEW:
+        raise InputError(f"--format {name}: no format to write; {nearest(name, _NEW)}")
+    if like and name == "parquet" and like.container == "dataset":
         return like
     if like and like.template and name in ("chat", "parquet"):
         return replace(_NEW[name], columns=like.columns, template=like.template, json_output=like.json_output)
     return replace(_NEW[name], json_output=name == "jsonl" and like is not None and like.json_output)
+
+
+def write_outputs(
+    path: Path | str, rows: Rows, outputs: Iterable[Mapping[str, Any]], *, format: str | None = None
+) -> int:
+    """Write the inputs of rows with the outputs that a model has for them: `output`, and further columns by name.
+
+    All have the same columns. Outputs are texts, also where those of the file are JSON values: a model may be wrong.
+    """
+    own = layout_for(path, format, rows.layout)
+    pair = (own.input_column, own.output_column)
+    header = own.header and _WRITERS[own.container].dump({name: name for name in pair}, replace(own, columns=pair))
+    own = replace(own, columns=pair, header=header, json_output=False, schema="")
+    found = iter(outputs)
+    first = next(found, {})
+    columns = [name for name in first if name != "output"]
+    made = (
+        Row(row.input, more["output"], {name: value for name, value in more.items() if name != "output"})
+        for row, more in zip(rows.rows, chain([first], found), strict=bool(first))
+    )
+    return write_rows(path, made, own, format=own.format, columns=columns)
 
 
 def write_rows(

@@ -9,7 +9,7 @@ from csl.datasets.task import Task
 from csl.errors import InputError
 from csl.examples import Example, write_examples
 from csl.examples.example import tally
-from csl.examples.formats import is_dataset, read_rows
+from csl.examples.formats import container_of, read_rows
 from csl.files import hash_file, hash_folder
 from csl.grammar.notation import read_rules
 from csl.grammar.output_cfg import OutputCfg
@@ -19,7 +19,7 @@ from csl.runs.recipe import READING, DataOptions, Recipe
 from csl.runs.stage import Stage, Work
 
 log = Log("data")
-SPLITS = {"dev": "validation", "test": "test"}  # of a Hugging Face dataset
+SPLITS = {"train": "train", "dev": "validation", "test": "test", "synthetic": "train"}  # of a Hugging Face dataset
 
 
 class Data(Stage):
@@ -86,10 +86,10 @@ def read_task(data: DataOptions) -> Task:
 def _examples(data: DataOptions, part: str) -> Iterable[Example]:
     """Read the files of one part; what is seen of them, and left out, is reported."""
     for path in data.files.get(part, ()):
-        split = (data.split or "train") if part == "train" else SPLITS.get(part, "train")
+        split = ((data.split if part == "train" else "") or SPLITS[part]) if container_of(path) == "dataset" else None
         found = read_rows(
             path, data.format or None, input_column=data.input_column or None,
-            output_column=data.output_column or None, split=split if is_dataset(path) else None, skip_bad=data.skip_bad,
+            output_column=data.output_column or None, split=split, skip_bad=data.skip_bad,
         )  # fmt: skip
         log.info(f"{path}: {found.layout.describe()}")
         for remark in found.remarks(path):
@@ -101,7 +101,7 @@ def _fingerprint(path: Path) -> Any:
     """Hash a file or a folder; a dataset of the hub goes by its name."""
     if path.is_dir():
         return hash_folder(path)
-    return str(path) if is_dataset(path) else hash_file(path)
+    return str(path) if container_of(path) == "dataset" else hash_file(path)
 
 
 def needs_source(recipe: Recipe) -> bool:
