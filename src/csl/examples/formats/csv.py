@@ -61,8 +61,8 @@ def dump(fields: Mapping[str, Any], layout: Layout) -> str:
     """Write an entry as text."""
     text = io.StringIO()
     cells = [fields.get(name, "") for name in layout.columns]
-    csv.writer(text, delimiter=layout.delimiter, lineterminator="").writerow(cells)
-    return text.getvalue()
+    csv.writer(text, delimiter=layout.delimiter, lineterminator="\r\n").writerow(cells)  # cells with these get quotes
+    return text.getvalue().removesuffix("\r\n")
 
 
 def extend(line: str, more: Mapping[str, Any], layout: Layout) -> str:
