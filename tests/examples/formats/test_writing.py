@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from csl.errors import InputError
@@ -60,6 +60,7 @@ text = st.text(characters, min_size=1).filter(lambda t: t.strip(" \t\n\f\v"))
 
 
 @pytest.mark.parametrize("target", ["csv", "jsonl", "chat", "prompt-completion"])
+@settings(deadline=None, max_examples=25)
 @given(pairs=st.lists(st.builds(Row, text, text), min_size=1, max_size=4))
 def test_any_text_round_trips(tmp_path_factory: pytest.TempPathFactory, target: str, pairs: list[Row]) -> None:
     path = tmp_path_factory.mktemp("rows") / f"x.{ENDINGS.get(target, target)}"

@@ -39,11 +39,13 @@ def turns_of(fields: Mapping[str, Any], *, inputs_only: bool = False) -> tuple[s
 
 
 def _messages(fields: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    if not is_chat(fields):
+        raise ValueError(f"no messages; the row has {', '.join(fields) or 'no columns'}")
     messages = fields["messages"] if "messages" in fields else [*fields["prompt"], *fields["completion"]]
     if not isinstance(messages, list):
         raise ValueError("`messages` is not a list")
     for message in messages:
-        if not isinstance(message, Mapping) or not isinstance(message.get("role"), str):
+        if not isinstance(message, dict) or not isinstance(message.get("role"), str):
             raise ValueError("a message without a role; each is an object with role and content")
     return messages
 
@@ -51,7 +53,7 @@ def _messages(fields: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 def _text(message: Mapping[str, Any]) -> str:
     """Give the text of a message, which may be in parts."""
     content = message.get("content")
-    if isinstance(content, list) and all(isinstance(part, Mapping) and part.get("type") == "text" for part in content):
+    if isinstance(content, list) and all(isinstance(part, dict) and part.get("type") == "text" for part in content):
         content = "".join(str(part.get("text", "")) for part in content)
     if not isinstance(content, str):
         raise ValueError(f"the message of the {message['role']} has no text; images and sound cannot be learnt from")
@@ -69,8 +71,8 @@ def _answer_text(message: Mapping[str, Any]) -> str:
 
 
 def _call_text(call: Any) -> str:
-    function = call.get("function", call) if isinstance(call, Mapping) else None
-    if not isinstance(function, Mapping) or not isinstance(function.get("name"), str):
+    function = call.get("function", call) if isinstance(call, dict) else None
+    if not isinstance(function, dict) or not isinstance(function.get("name"), str):
         raise ValueError("a tool call without a name; expected {function: {name, arguments}}")
     arguments = function.get("arguments")
     if isinstance(arguments, str):
@@ -79,7 +81,7 @@ def _call_text(call: Any) -> str:
         except ValueError as error:
             raise ValueError(f"the arguments of {function['name']} are not valid JSON ({error})") from error
     else:
-        valid, arguments = arguments is None or isinstance(arguments, Mapping), as_json(arguments or {})
+        valid, arguments = arguments is None or isinstance(arguments, dict), as_json(arguments or {})
     if not valid:
         raise ValueError(f"the arguments of {function['name']} are not a JSON object")
     return f'{{"name": {json.dumps(function["name"], ensure_ascii=False)}, "arguments": {arguments.strip()}}}'
@@ -166,7 +168,7 @@ def _calls(output: str) -> list[tuple[str, dict[str, Any]]] | None:
 
 def _call(like: Mapping[str, Any], name: str, arguments: dict[str, Any], number: int) -> dict[str, Any]:
     own = like.get("function", like)
-    as_text = not isinstance(own.get("arguments"), Mapping)
+    as_text = not isinstance(own.get("arguments"), dict)
     function = {**own, "name": name, "arguments": json.dumps(arguments, ensure_ascii=False) if as_text else arguments}
     call = {**like, "function": function} if "function" in like else function
     return {**call, "id": f"call_{number}"} if "id" in like else call

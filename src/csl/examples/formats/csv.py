@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from csl.errors import InputError
+from csl.errors import InputError, refuse
 from csl.examples.formats.row import Bad, Layout, Record
 
 
@@ -21,22 +21,9 @@ def delimiter_of(header: str) -> str:
 
 def records(lines: Iterator[tuple[int, str]], path: Path, mark: str, bad: Bad) -> Iterator[Record]:
     """Read the entries of a file; the first is the header."""
-    entries = _entries(lines, path, mark, bad)
-    number, header, text = next(entries, (1, [], ""))
-    if len(set(header)) < len(header) or "\n" in text:
-        raise InputError("the header must be one line, with another name for each column", path, number)
-    for number, cells, text in entries:
-        if len(cells) == len(header):
-            yield Record(number, dict(zip(header, cells, strict=True)), text)
-        else:
-            message = f"{len(cells)} cells, but the header has {len(header)}; put cells with commas in quotes"
-            bad(InputError(message, path, number))
-
-
-def _entries(lines: Iterator[tuple[int, str]], path: Path, mark: str, bad: Bad) -> Iterator[tuple[int, list[str], str]]:
-    """Give line number, cells and text of each entry."""
     again: list[tuple[int, str]] = []  # lines to read once more, the last first
     taken: list[tuple[int, str]] = []  # the lines of this entry
+    header: list[str] = []
 
     def feed() -> Iterator[str]:
         while pair := again.pop() if again else next(lines, None):
@@ -47,14 +34,24 @@ def _entries(lines: Iterator[tuple[int, str]], path: Path, mark: str, bad: Bad) 
         taken.clear()
         try:
             cells = next(csv.reader(feed(), delimiter=mark, strict=True), None)
+            if cells is None:
+                return
+            if not header:
+                header = _header(cells, taken, path)
+            elif len(cells) == len(header):
+                yield Record(taken[0][0], dict(zip(header, cells, strict=True)), "\n".join(line for _, line in taken))
+            elif cells:  # not a blank line
+                message = f"{len(cells)} cells, but the header has {len(header)}; put cells with commas in quotes"
+                raise csv.Error(message)
         except csv.Error as error:
-            bad(InputError(f"not valid CSV ({error}); close or double the quotes of the cell", path, taken[0][0]))
+            (bad if header else refuse)(InputError(f"not valid CSV: {error}", path, taken[0][0]))
             again.extend(reversed(taken[1:]))
-            continue
-        if cells is None:
-            return
-        if cells:  # not a blank line
-            yield taken[0][0], cells, "\n".join(line for _, line in taken)
+
+
+def _header(cells: list[str], taken: list[tuple[int, str]], path: Path) -> list[str]:
+    if len(set(cells)) < len(cells) or len(taken) > 1:
+        raise InputError("the header must be one line, with another name for each column", path, taken[0][0])
+    return cells
 
 
 def dump(fields: Mapping[str, Any], layout: Layout) -> str:

@@ -84,10 +84,12 @@ def _open(path: Path, format: str | None, asked: Asked, bad: Bad) -> tuple[Layou
         return layout, parquet.records(table)
     if asked.split:
         raise InputError("--split is for Hugging Face datasets; leave it out", path)
-    lines = read_lines(path, bad)
+    started: list[bool] = []  # without its first line, which is the header, nothing in a CSV file can be read
+    lines = read_lines(path, lambda error: bad(error) if started or container != "csv" else refuse(error))
     first = next((pair for pair in lines if pair[1].strip(" ")), None)
     if first is None:
         return Layout("tsv"), iter(())
+    started.append(True)
     lines = chain([first], lines)
     container = container or _by_line(first[1], asked)
     layout = Layout(container, line_end=line_end(path))
