@@ -35,7 +35,7 @@ class Calls:
 
     def read(self, text: str) -> Program:
         """Read a call, several in a row, or a lone name or literal."""
-        lexed = lex(self._lexeme, text, self.quotes)
+        lexed = lex(self._lexeme, text, self.quotes, ":")
         return Program(lexed.tokens, lexed.gaps, _parse(lexed))
 
     def same(self, a: str, b: str) -> bool:

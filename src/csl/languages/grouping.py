@@ -14,6 +14,7 @@ CLOSING = {"(": ")", "[": "]", "{": "}"}
 SEPARATORS = (";", ",")
 _PATH = frozenset({".", "::", "->"})
 _LEVELS: tuple[tuple[frozenset[str], Kind], ...] = (
+    (_PATH, "call"),
     (frozenset({"*", "/", "%", "**"}), "call"),
     (frozenset({"+", "-"}), "call"),
     (frozenset({"==", "!=", "<>", "<=", ">=", "<", ">", "=~", "~=", "!~", "===", "!=="}), "call"),
@@ -49,6 +50,8 @@ def group(lexed: Lexed) -> Constituent:
 
 def join(items: Sequence[Item], operators: Collection[str], kind: Kind) -> list[Item]:
     """Make one constituent of each run `a op b op c`; with another operator after it, the run is its first part."""
+    if not any(isinstance(item, Sign) and item.text in operators for item in items):
+        return list(items)
     joined: list[Item] = []
     i = 0
     while i < len(items):
@@ -150,8 +153,7 @@ def _arguments(items: Sequence[Item]) -> tuple[Constituent, ...]:
 
 def _argument(items: list[Item]) -> list[Constituent]:
     """Join what operators join; what is still several items is a list of them, punctuation alone a name."""
-    items = join(items, _PATH, "call")
-    for operators, kind in _LEVELS:
+    for operators, kind in _LEVELS if len(items) > 2 else ():
         items = join(items, operators, kind)
     children = [item for item in items if isinstance(item, Constituent)]
     if not items or (len(items) == 1 and children):

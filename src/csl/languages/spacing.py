@@ -5,14 +5,17 @@ like the other, else between two like them. Whether a quote opens or closes a st
 by counting quotes; indentation that follows the depth of brackets is kept relative to it. Linear in the tokens.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from csl.languages.characters import ALONE
 from csl.languages.lexing import NUMBER
 from csl.languages.program import Text
 
 _EDGE = "edge"
+_ALONE = re.compile(f"[{ALONE}]")
 _LIKE_WORDS = ("word", "number")  # side by side they would be read as one
 _INDENT = "\0"  # in a gap: as many units of indentation as brackets are open
 
@@ -107,6 +110,8 @@ def _class(token: str) -> str:
         return "closing"
     if NUMBER.fullmatch(token):
         return "number"
+    if _ALONE.match(token):
+        return "character"
     if token[0] in "'’" and len(token) > 1:
         return "clitic"
     return "word" if any(map(str.isalnum, token)) or "_" in token else f"sign {token}"

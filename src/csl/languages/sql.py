@@ -53,6 +53,13 @@ class Sql:
     name = "sql"
     quotes = "\"'`"
 
+    def __post_init__(self) -> None:
+        """Refuse a dialect that sqlglot does not know."""
+        if self.dialect:
+            from sqlglot import Dialect
+
+            Dialect.get_or_raise(self.dialect)
+
     def read(self, text: str) -> Program:
         """Read a query or another statement on data."""
         lexed = self._lex(text)
