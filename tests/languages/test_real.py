@@ -51,7 +51,7 @@ def test_spacing_is_learnt(shared_data: Path, name: str) -> None:
     train, test = ([found.read(output) for output in part] for part in outputs)
     spacing = Spacing.learn(train, found.quotes)
     other = [str(program) for program in (*train, *test) if spacing.write(program.tokens) != str(program)]
-    assert len(other) <= 0.001 * (len(train) + len(test)) + 1, other  # people are not quite consistent
+    assert len(other) <= 0.001 * (len(train) + len(test)) + 2, other  # people are not quite consistent
 
 
 @every
