@@ -17,6 +17,7 @@ from csl.languages import detect, language
         ("sql", ["SELECT a FROM b"]),
         ("calls", ["f(a)", "f ( a , b )"]),
         ("tokens", ["WALK JUMP", "JUMP"]),
+        ("tokens", ["yes", "no"]),
         ("tokens", ["f ( x _ 1 ) AND g ( y )"]),
         ("code", ["x := 3;", "y = f(x) + 1;"]),
         ("code", ["How are you?", "I am fine, thanks."]),

@@ -4,6 +4,7 @@ Only what stands directly beside an operator is joined, so that words of the not
 are; brackets that do not balance are punctuation. Linear in the number of items for each level of operators.
 """
 
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
@@ -12,6 +13,7 @@ from csl.languages.program import Constituent, Kind
 
 CLOSING = {"(": ")", "[": "]", "{": "}"}
 SEPARATORS = (";", ",")
+_WORD = re.compile(r"\w")
 _PATH = frozenset({".", "::", "->"})
 _LEVELS: tuple[tuple[frozenset[str], Kind], ...] = (
     (_PATH, "call"),
@@ -127,7 +129,7 @@ def _add_bracket(items: list[Item], bracket: str, start: int, end: int, inside: 
 
 def _item(lexed: Lexed, lexeme: int) -> Item:
     text = lexed.lexemes[lexeme]
-    if (text[0] in lexed.quotes and len(text) > 1) or any(c.isalnum() or c == "_" for c in text):
+    if (text[0] in lexed.quotes and len(text) > 1) or _WORD.search(text):
         return atom(lexed, lexeme)
     return Sign(text, lexed.starts[lexeme], lexed.starts[lexeme + 1])
 

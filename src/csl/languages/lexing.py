@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple, NoReturn
 
-from csl.languages.characters import CHARACTER, JOINT, words_pattern
+from csl.languages.characters import CHARACTERS, JOINT, words_pattern
 from csl.languages.program import Constituent
 
 DEEPEST = 200
@@ -47,7 +47,7 @@ def _body(quote: str) -> str:
     return rf"{quote}[^{quote}\\]*+(?:(?:{within})[^{quote}\\]*+)*+"
 
 
-INSIDE = lexer(r"\\[nrt]|" + words_pattern(rf"{CHARACTER}|\\u[0-9a-fA-F]{{4}}|\\[^\snrt]", rf"{JOINT}|''|\"\""))
+_INSIDE = lexer(r"\\[nrt]|" + words_pattern(rf"{CHARACTERS}|\\u[0-9a-fA-F]{{4}}|\\[^\snrt]", rf"{JOINT}|''|\"\""))
 
 
 def lex(pattern: re.Pattern[str], text: str, quotes: str = "", after_key: str = "") -> Lexed:
@@ -70,14 +70,23 @@ def lex(pattern: re.Pattern[str], text: str, quotes: str = "", after_key: str = 
         starts += range(len(tokens), len(tokens) + i - done + 1)
         tokens += lexemes[done:i]
         between += gaps[done : i + 1]
-        inside = pairs(INSIDE, string[1:-1])
-        tokens += (string[0], *[token for _, token in inside[:-1]], string[0])
-        between += [gap for gap, _ in inside]
+        words, spaces = cut_string(string)
+        tokens += words
+        between += spaces
         done = i + 1
     if not done:
         return Lexed(lexemes, gaps, lexemes, range(len(gaps)), quotes)
     starts += range(len(tokens), len(tokens) + len(gaps) - done)
     return Lexed((*tokens, *lexemes[done:]), (*between, *gaps[done:]), lexemes, starts, quotes)
+
+
+def cut_string(string: str) -> tuple[Sequence[str], Sequence[str]]:
+    """Return the tokens of a string with its quotes, and the gaps between them."""
+    quote, inside = string[0], string[1:-1]
+    if inside.isascii() and inside.isidentifier():  # one word, as most strings are
+        return (quote, inside, quote), ("", "")
+    words = pairs(_INSIDE, inside)
+    return (quote, *[token for _, token in words[:-1]], quote), [gap for gap, _ in words]
 
 
 def pairs(pattern: re.Pattern[str], text: str) -> list[tuple[str, str]]:
