@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from csl.languages.grouping import Item, Sign, join
-from csl.languages.lexing import INSIDE, Lexed, atom, content, fail, pairs
+from csl.languages.lexing import Lexed, atom, content, cut_string, fail
 from csl.languages.program import Constituent, Program
 
 if TYPE_CHECKING:
@@ -52,6 +52,13 @@ class Sql:
     dialect: str = ""
     name = "sql"
     quotes = "\"'`"
+
+    def __post_init__(self) -> None:
+        """Refuse a dialect that sqlglot does not know."""
+        if self.dialect:
+            from sqlglot import Dialect
+
+            Dialect.get_or_raise(self.dialect)
 
     def read(self, text: str) -> Program:
         """Read a query or another statement on data."""
@@ -116,13 +123,11 @@ def _lexed(text: str, found: "Sequence[Token]", quotes: str) -> Lexed:
         at = token.end + 1
         lexemes.append(lexeme)
         if lexeme[0] in quotes and lexeme[-1] == lexeme[0] and len(lexeme) > 1:
-            inside = pairs(INSIDE, lexeme[1:-1])
-            tokens += [lexeme[0], *(word for _, word in inside[:-1]), lexeme[0]]
-            gaps += [gap for gap, _ in inside]
+            words, spaces = cut_string(lexeme)
         else:
-            words = lexeme.split()
-            tokens += words
-            gaps += re.findall(r"\s+", lexeme)
+            words, spaces = lexeme.split(), re.findall(r"\s+", lexeme)
+        tokens += words
+        gaps += spaces
         starts.append(len(tokens))
     return Lexed(tuple(tokens), (*gaps, text[at:]), tuple(lexemes), starts, quotes)
 
