@@ -19,8 +19,8 @@ from csl.runs.stages.check import check
 
 PUBLIC = [
     "Augmented", "CslError", "Example", "FitConfig", "GecaConfig", "Grammar", "InductionConfig", "InputError", "Model",
-    "OutputCfg", "Rule", "SampleConfig", "Sampler", "Seq2Seq", "TrainConfig", "augment", "fit", "geca", "induce",
-    "read_examples", "read_grammar", "train", "write_examples",
+    "OutputCfg", "Row", "Rule", "SampleConfig", "Sampler", "Seq2Seq", "TrainConfig", "augment", "fit", "geca", "induce",
+    "read_examples", "read_grammar", "read_rows", "to_dataset", "train", "write_examples", "write_rows",
 ]  # fmt: skip
 PAIRS = {
     "walk": "WALK", "run": "RUN", "jump": "JUMP", "walk twice": "WALK WALK", "run twice": "RUN RUN",

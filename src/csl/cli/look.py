@@ -68,7 +68,7 @@ def _facts(file: Path, rows: "Rows", found: "Look") -> list[tuple[str, str]]:
     return [
         ("file", str(file)),
         ("format", rows.layout.describe()),
-        ("rows", f"{found.rows:,}" + (f", and {len(rows.skipped):,} bad ones left out" if rows.skipped else "")),
+        ("rows", f"{found.rows:,}" + (f", and {len(rows.skipped):,} bad left out" if rows.skipped else "")),
         ("output language", f"{found.language}; {found.parsed:,} outputs{of} parse ({_percent(found)})"),
         *([("do not parse", "; ".join(failed) + _more(len(found.unparsed)))] if failed else []),
         ("input tokens", _span(found.input_lengths)),

@@ -40,7 +40,7 @@ def records(lines: Iterator[tuple[int, str]], path: Path, mark: str, bad: Bad) -
                 header = _header(cells, taken, path)
             elif len(cells) == len(header):
                 yield Record(taken[0][0], dict(zip(header, cells, strict=True)), "\n".join(line for _, line in taken))
-            elif cells:  # not a blank line
+            elif len(taken) > 1 or taken[0][1].strip(" "):  # not a blank line
                 message = f"{len(cells)} cells, but the header has {len(header)}; put cells with commas in quotes"
                 raise csv.Error(message)
         except csv.Error as error:

@@ -99,7 +99,8 @@ class Rows:
         """Say what a user should know: how many rows were left out, and what is unusual."""
         lines = [f"{path}: {self.note}"] if self.note else []
         if self.skipped:
-            lines.append(f"{path}: {len(self.skipped):,} bad rows left out; the first: {self.skipped[0]}")
+            bad = f"{len(self.skipped):,} bad row{'s'[: len(self.skipped) > 1]}"
+            lines.append(f"{path}: {bad} left out; the first: {self.skipped[0]}")
         return lines
 
     def examples(self) -> list[Example]:
