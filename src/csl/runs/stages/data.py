@@ -10,6 +10,7 @@ from csl.errors import InputError
 from csl.examples import Example, write_examples
 from csl.examples.example import tally
 from csl.examples.formats import container_of, read_rows
+from csl.examples.mixture import one_language
 from csl.files import hash_file, hash_folder
 from csl.grammar.notation import read_rules
 from csl.grammar.output_cfg import OutputCfg
@@ -91,6 +92,7 @@ def _examples(data: DataOptions, part: str) -> Iterable[Example]:
             path, data.format or None, input_column=data.input_column or None,
             output_column=data.output_column or None, split=split, skip_bad=data.skip_bad,
         )  # fmt: skip
+        found = one_language(found, path, skip_bad=data.skip_bad)
         log.info(f"{path}: {found.layout.describe()}")
         for remark in found.remarks(path):
             log.warning(remark)
