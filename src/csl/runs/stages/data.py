@@ -93,7 +93,8 @@ def _examples(data: DataOptions, part: str) -> Iterable[Example]:
             output_column=data.output_column or None, split=split, skip_bad=data.skip_bad,
         )  # fmt: skip
         found = one_language(found, path, skip_bad=data.skip_bad)
-        log.info(f"{path}: {found.layout.describe()}")
+        if found.layout.container != "tsv" or found.layout.header:  # something was guessed
+            log.info(f"{path}: {found.layout.describe()}")
         for remark in found.remarks(path):
             log.warning(remark)
         yield from found.examples()
