@@ -60,7 +60,7 @@ def sample(
     number: Annotated[int | None, typer.Option("-n", min=1, help="How many pairs.")] = None,
     out: Annotated[
         Path | None,
-        typer.Option(help="A .tsv or .jsonl file, or either with .gz; -: standard output. Default: in RUN."),
+        typer.Option(help="A .tsv, .jsonl, .csv or .parquet file; -: standard output. Default: in RUN."),
     ] = None,
     shards: Annotated[int, typer.Option(min=1, max=10_000, help="Split --out into so many files.")] = 1,
     preview: Annotated[int, typer.Option(min=0, help="Only show so many, with their derivations.")] = 0,
