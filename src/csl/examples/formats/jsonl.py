@@ -18,7 +18,7 @@ def records(lines: Iterator[tuple[int, str]], path: Path, bad: Bad) -> Iterator[
         except ValueError as error:
             place = f"{error.msg}, character {error.pos + 1}" if isinstance(error, json.JSONDecodeError) else str(error)
             bad(
-                InputError(f"not valid JSON ({place}); correct the line, or leave it out with --skip-bad", path, number)
+                InputError(f"not valid JSON ({place}); correct the line, or use --skip-bad", path, number)
             )
             continue
         if isinstance(fields, dict):
