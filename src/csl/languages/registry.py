@@ -1,0 +1,74 @@
+"""All output languages, and which of them a set of outputs is in.
+
+A new language is one file and one line in `LANGUAGES`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from csl.languages.calls import Calls
+from csl.languages.code import Code
+from csl.languages.json_ import Json
+from csl.languages.language import Language
+from csl.languages.sexpr import SExpressions
+from csl.languages.sql import Sql
+from csl.languages.tokens import Tokens
+from csl.languages.top import Top
+
+LANGUAGES: tuple[Language, ...] = (Json(), Top(), SExpressions(), Sql(), Calls(), Tokens(), Code())
+"""In order of preference; the last reads everything."""
+
+ENOUGH = 0.9
+"""A language is preferred to those after it if it reads this share of the outputs."""
+LOOKED_AT = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Detected:
+    """A language and the share of outputs that it reads."""
+
+    language: Language
+    share: float
+
+
+def language(name: str) -> Language:
+    """Return a language by its name; `sql:DIALECT` is SQL in a dialect that sqlglot knows."""
+    for known in LANGUAGES:
+        if known.name == name:
+            return known
+    kind, _, dialect = name.partition(":")
+    if kind == "sql":
+        return Sql(dialect)
+    raise ValueError(f"no output language {name!r}; there are {', '.join(known.name for known in LANGUAGES)}")
+
+
+def detect(outputs: Sequence[str]) -> Detected:
+    """Return the first language that reads nearly all outputs, or the one that reads most.
+
+    Looks at 1,000 outputs at most, evenly spread. A language that finds no constituent in any of them is left to those
+    after it.
+    """
+    step = max(1, len(outputs) // LOOKED_AT)
+    sample = outputs[::step][:LOOKED_AT]
+    best = Detected(LANGUAGES[-1], 0.0)
+    for known in LANGUAGES:
+        share = _share(known, sample)
+        if share >= ENOUGH:
+            return Detected(known, share)
+        if share > best.share:
+            best = Detected(known, share)
+    return best
+
+
+def _share(language: Language, outputs: Sequence[str]) -> float:
+    read = structured = 0
+    for i, output in enumerate(outputs):
+        try:
+            program = language.read(output)
+        except ValueError:
+            if i == 20 and not read:
+                return 0.0
+            continue
+        read += 1
+        structured += bool(program.root.children)
+    return read / len(outputs) if structured else 0.0
