@@ -7,10 +7,8 @@ the same arguments to the same category have a category of their own, so that on
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from graphlib import CycleError, TopologicalSorter
-from itertools import combinations
 
 from csl.grammar import Nt, Rule
 from csl.grammar.output_cfg import ROOT, Category, OutputCfg, Production
@@ -18,6 +16,7 @@ from csl.preparing.trees import ROOT as ROOT_SLOT
 from csl.preparing.trees import Node, Slot
 from csl.preparing.values import MOST, is_placeholder
 
+SHARED = 0.5  # of the leaves of a slot are leaves of another, at least, if they have one category
 OPERATORS = 3  # a leaf that so many operators of a kind are applied to needs no word in the input
 
 Symbols = tuple[str | Category, ...]
@@ -32,9 +31,9 @@ class Categories:
     seed_rules: tuple[Rule, ...]
 
     @classmethod
-    def learn(cls, trees: Sequence[Node]) -> "Categories":
-        """Find the categories of training outputs."""
-        builder = _Builder(trees)
+    def learn(cls, trees: Sequence[Node], orders: Mapping[str, Sequence[str]]) -> "Categories":
+        """Find the categories of training outputs; records have their keys in the order given."""
+        builder = _Builder(trees, orders)
         for tree in trees:
             for node in tree.walk():
                 builder.add(node)
@@ -58,9 +57,9 @@ class _Frame:
 class _Builder:
     """Collects productions."""
 
-    def __init__(self, trees: Sequence[Node]) -> None:
+    def __init__(self, trees: Sequence[Node], orders: Mapping[str, Sequence[str]]) -> None:
         self._names = _names(trees)
-        self._orders = _orders(trees)
+        self._orders = orders
         self._plain: Counter[Production] = Counter()
         self._operators: dict[_Frame, Counter[str]] = defaultdict(Counter)
         self._applied: dict[tuple[_Frame, tuple[str, ...]], set[str]] = defaultdict(set)  # operators of one leaf
@@ -76,12 +75,14 @@ class _Builder:
         else:
             self._add_frame(lhs, node)
 
-    def _add_list(self, lhs: Category, node: Node, before: Symbols, joint: Symbols, after: Symbols) -> None:
-        order = self._orders.get(node.label)
+    def _add_list(self, lhs: Category, node: Node, before: Symbols, joint: Symbols | None, after: Symbols) -> None:
+        order = self._orders.get(node.label) if node.children[0].kind == "member" else None
         item = self._names[node.children[0].slot]
         if order is None:
             items = Category(f"{item.name}_LIST")
-            rows = [(lhs, (*before, items, *after)), (items, (item,)), (items, (item, *joint, items))]
+            rows = [(lhs, (*before, items, *after)), (items, (item,))]
+            if joint is not None:
+                rows.append((items, (item, *joint, items)))
         else:
             places = [Category(f"{item.name}_{i + 1}") for i in range(len(order))]
             rows = [(lhs, (*before, places[0], *after))]
@@ -89,11 +90,13 @@ class _Builder:
                 member = Category(f"{item.name}_{order[i]}")
                 rows.append((place, (member,)))
                 if i + 1 < len(places):
-                    rows += [(place, (member, *joint, places[i + 1])), (place, (places[i + 1],))]
+                    rows.append((place, (places[i + 1],)))
+                    if joint is not None:
+                        rows.append((place, (member, *joint, places[i + 1])))
         self._plain.update(Production(*row) for row in rows)
 
     def _add_frame(self, lhs: Category, node: Node) -> None:
-        if node.kind == "member" and self._orders.get(node.slot[0]) is not None:
+        if node.kind == "member" and node.slot[0] in self._orders:
             lhs = Category(f"{lhs.name}_{node.label}")
         children = iter(node.children)
         rhs = tuple(self._names[next(children).slot] if token is None else token for token in node.pattern)
@@ -138,10 +141,9 @@ class _Builder:
                 yield Rule((Nt(1),), tuple(target))
 
 
-def _split(node: Node) -> tuple[Symbols, Symbols, Symbols] | None:
+def _split(node: Node) -> tuple[Symbols, Symbols | None, Symbols] | None:
     """Give the tokens before the items of a list, between any two of them, and after; None if these differ."""
     holes = [i for i, token in enumerate(node.pattern) if token is None]
-    own = [token for token in node.pattern if token is not None]
     if not holes:
         return None
     joints = {node.pattern[a + 1 : b] for a, b in zip(holes, holes[1:], strict=False)}
@@ -151,37 +153,14 @@ def _split(node: Node) -> tuple[Symbols, Symbols, Symbols] | None:
     return before, next(iter(joints), None), after  # type: ignore[return-value]
 
 
-def _orders(trees: Sequence[Node]) -> dict[str, list[str]]:
-    """Find the order of keys of each record; none where a key is repeated or the order varies."""
-    rows: dict[str, list[list[str]]] = defaultdict(list)
-    for tree in trees:
-        for node in tree.walk():
-            if node.children and all(child.kind == "member" for child in node.children):
-                rows[node.label].append([child.label for child in node.children])
-    return {label: order for label, keys in rows.items() if (order := _order(keys)) is not None}
-
-
-def _order(rows: Iterable[Sequence[str]]) -> list[str] | None:
-    before: dict[str, set[str]] = {}
-    for keys in rows:
-        if len(set(keys)) < len(keys):
-            return None
-        for key in keys:
-            before.setdefault(key, set())
-        for a, b in combinations(keys, 2):
-            before[b].add(a)
-    try:
-        return list(TopologicalSorter({key: sorted(earlier) for key, earlier in before.items()}).static_order())
-    except CycleError:
-        return None
-
-
 def _shape(node: Node) -> tuple[Hashable, ...]:
     """Say what fills a slot: a value by its type, a leaf by its tokens, an operator with its number of arguments."""
     if is_placeholder(node.tokens[0]):
         return ("value", node.tokens[0].rpartition("»")[0])
     if node.is_literal:
         return ("leaf", node.tokens)
+    if node.kind == "member":
+        return ("member", node.label)
     return (node.label, "*" if node.kind == "list" else len(node.children))
 
 
@@ -199,10 +178,22 @@ def _names(trees: Sequence[Node]) -> dict[Slot, Category]:
             slot = above[slot]
         return slot
 
+    def join(slot: Slot, other: Slot) -> None:
+        above[top(slot)] = top(other)
+
+    leaves = {slot: {shape for shape in shapes if shape[0] == "leaf"} for slot, shapes in fillers.items()}
+    holders: dict[tuple[Hashable, ...], list[Slot]] = defaultdict(list)
     for slot, shapes in fillers.items():
         for shape in shapes:
-            if slot != ROOT_SLOT:
-                above[top(slot)] = top(first.setdefault(shape, slot))
+            if slot == ROOT_SLOT or shape[0] == "member":
+                continue
+            if shape[0] != "leaf":
+                join(slot, first.setdefault(shape, slot))
+                continue
+            for other in holders[shape]:
+                if len(leaves[slot] & leaves[other]) >= SHARED * min(len(leaves[slot]), len(leaves[other])):
+                    join(slot, other)
+            holders[shape].append(slot)
     groups: dict[Slot, list[Slot]] = defaultdict(list)
     for slot in fillers:
         groups[top(slot)].append(slot)

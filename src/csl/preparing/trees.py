@@ -11,7 +11,7 @@ the siblings, coded for each of its values apart, take fewer bits than together.
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from csl.languages.program import Constituent, Kind, Program
 
@@ -62,23 +62,25 @@ class Schema:
 
     tags: Mapping[str, int | str]  # label → place of a child, or key of a member
     variadic: frozenset[str]
+    orders: Mapping[str, Sequence[str]]  # label of a record → its keys, in the usual order
 
     @classmethod
     def learn(cls, programs: Sequence[Program]) -> "Schema":
         """Find tags, and operators that take any number of arguments."""
-        schema = cls({}, frozenset())
+        schema = cls({}, frozenset(), {})
         while True:  # a tag names the nodes below it, which may then have tags of their own
             trees = [schema.tree(program) for program in programs]
             found = _find_tags(trees, schema.tags)
             if not found:
                 break
-            schema = cls({**schema.tags, **found}, frozenset())
+            schema = replace(schema, tags={**schema.tags, **found})
         arities: dict[str, set[int]] = defaultdict(set)
         for tree in trees:
             for node in tree.walk():
                 if node.kind == "call":
                     arities[node.label].add(len(node.children))
-        return cls(schema.tags, frozenset(label for label, seen in arities.items() if len(seen) >= ARITIES))
+        variadic = frozenset(label for label, seen in arities.items() if len(seen) >= ARITIES)
+        return cls(schema.tags, variadic, _orders(trees))
 
     def tree(self, program: Program) -> Node:
         """Make a tree of a program."""
@@ -112,7 +114,28 @@ def _node(program: Program, constituent: Constituent, slot: Slot, schema: Schema
             place = (label, str(number), str(i))
         children.append(_node(program, child, place, schema))
     pattern += program.tokens[at : constituent.end]
+    if order := schema.orders.get(label):
+        children.sort(key=lambda child: order.index(child.label) if child.label in order else len(order))
     return Node(kind, label, slot, tuple(pattern), tuple(children), operator)
+
+
+def _orders(trees: Iterable[Node]) -> dict[str, list[str]]:
+    """Give the keys of each record in their usual order; none where a key is repeated."""
+    places: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    repeated: set[str] = set()
+    for tree in trees:
+        for node in tree.walk():
+            keys = [child.label for child in node.children if child.kind == "member"]
+            if node.children and len(keys) == len(node.children):
+                if len(set(keys)) < len(keys):
+                    repeated.add(node.label)
+                for i, key in enumerate(keys):
+                    places[node.label][key].append((i + 0.5) / len(keys))
+    return {
+        label: sorted(by_key, key=lambda key: (sum(by_key[key]) / len(by_key[key]), key))
+        for label, by_key in places.items()
+        if label not in repeated
+    }
 
 
 def _tag(constituent: Constituent, where: int | str | None) -> Constituent | None:
@@ -167,7 +190,9 @@ def _shape(node: Node) -> str:
     """Describe a node by what it is and what is next below it."""
     if node.is_literal:
         return " ".join(node.tokens).lower()
-    return f"{node.label}({','.join(child.label if not child.is_literal else '' for child in node.children)})"
+    if node.kind == "member":
+        return f"{node.label}:{','.join(map(_shape, node.children))}"
+    return f"{node.label}({','.join('' if child.is_literal else child.label for child in node.children)})"
 
 
 def _bits(counts: Counter[tuple[str, ...]], shapes: int) -> float:

@@ -20,9 +20,12 @@ from csl.languages.words import normal
 from csl.preparing.trees import Node
 
 LINKED = 0.5  # of the leaves of a slot, at least, if it holds values
-DISTINCT = 3  # values of a slot, at least
-TRUSTED = 0.5  # of the inputs with the words of a value have it in the output, at least
+DISTINCT = 3  # values of a slot, at least; or two if nearly all leaves are linked
+NEARLY_ALL = 0.9
+TRUSTED = 0.1  # of the inputs with the words of a value have it in the output, at least
 DECIDED = 0.9  # of the values that occur more than once decide what is around them, at least
+ALIAS = 0.5  # of the inputs with a part of a value have the value in the output, at least, if it stands for it
+LONG = 3  # letters of a word in such a part, at least
 SHARED = 0.5  # of the values of a slot are values of another, at least, if both have one type
 VARIANTS = 16  # ways to read the values of an input, at most
 OPTIONS = 3  # types that one span of words may have, at most
@@ -80,65 +83,65 @@ class Values:
     """The types of a data set and what is known of them."""
 
     types: Mapping[str, str]  # slot name → type
-    climbs: frozenset[str]  # types and labels of constituents that decide the one around them
-    ignored: frozenset[Words]  # words that are too rarely values
+    climbs: frozenset[str]  # what decides the constituent around it: kinds of constituents, or single values
+    aliases: Mapping[Words, tuple[Words, ...]]  # words of a leaf → parts of them that inputs have instead
+    seen: Mapping[Words, int]  # how often the words of a value are in an input, and not part of a longer value
     entries: tuple[Entry, ...]
 
     @classmethod
     def learn(cls, pairs: Sequence[tuple[Words, Node]]) -> "Values":
         """Find the types and values of a training set of (normal form of the input, output)."""
-        found = [list(_leaves_in(source, tree)) for source, tree in pairs]
-        slots = _open_slots(pairs, found)
-        found = [[link for link in links if slot_name(link.node) in slots] for links in found]
-        ignored = _ignored([source for source, _ in pairs], found)
-        found = [[link for link in links if link.words not in ignored] for links in found]
-        first = cls({slot: slot for slot in slots}, frozenset(), ignored, ())
+        sources, trees = [source for source, _ in pairs], [tree for _, tree in pairs]
+        found = [list(_leaves_in(*pair, {})) for pair in pairs]
+        slots = _open_slots(trees, found)
+        aliases = _aliases(pairs, slots, found)
+        found = [[link for link in _leaves_in(*pair, aliases) if slot_name(link.node) in slots] for pair in pairs]
+        seen = _seen(sources, found)
+        found = [[link for link in links if link.words in seen] for links in found]
         climbs: frozenset[str] = frozenset()
-        trees = [tree for _, tree in pairs]
-        while more := _deciding(first, trees, found) - climbs:
+        while more := _deciding(trees, found) - climbs:
             climbs |= more
-            found = [list(_climb(first, tree, links, more)) for tree, links in zip(trees, found, strict=True)]
-        types = _merge_types(first, found)
-        typed = cls(types, climbs, ignored, ())
+            found = [list(_climb(tree, links, more)) for tree, links in zip(trees, found, strict=True)]
+        values = cls(_types(slots, found), climbs, aliases, seen, ())
         counts = Counter(
-            (typed.type_of(link), tuple(source[a:b]), link.node.tokens)
-            for (source, _), links in zip(pairs, found, strict=True)
+            (values.type_of(link.node), source[slice(*link.spans[0])], link.node.tokens)
+            for source, links in zip(sources, found, strict=True)
             for link in links
-            for a, b in link.spans[:1]
         )
-        return replace(typed, entries=tuple(Entry(*key, count) for key, count in sorted(counts.items())))
+        return replace(values, entries=tuple(Entry(*key, count) for key, count in sorted(counts.items())))
 
-    def type_of(self, link: "_Link") -> str:
-        """Name the type of a linked constituent."""
-        name = slot_name(link.node) if link.node.is_literal else link.node.label
+    def type_of(self, node: Node) -> str:
+        """Name the type of a constituent that is a value."""
+        name = _type_name(node)
         return self.types.get(name, name)
 
     def link(self, source: Words, tree: Node) -> Linked:
         """Replace the values of a pair by placeholders."""
-        links = [link for link in _leaves_in(source, tree) if slot_name(link.node) in self.types]
-        links = [link for link in links if link.words not in self.ignored]
-        for _ in range(len(self.climbs)):
-            links = list(_climb(self, tree, links, self.climbs))
+        links = [link for link in _leaves_in(source, tree, self.aliases) if slot_name(link.node) in self.types]
+        links = [link for link in links if link.words in self.seen or link.words not in self._by_words]
+        while links != (higher := list(_climb(tree, links, self.climbs))):
+            links = higher
+        free: dict[tuple[str, Words], list[Span]] = {}
+        taken: set[int] = set()
+        for link in sorted(links, key=lambda link: (-len(link.words), link.spans)):
+            key = (self.type_of(link.node), link.node.tokens)
+            spans = [span for span in link.spans if taken.isdisjoint(range(*span))]
+            if spans and key not in free:
+                free[key] = spans
+                taken.update(i for span in spans for i in range(*span))
         names: dict[tuple[str, Words], str] = {}
-        spans: dict[Span, str] = {}
+        placed: dict[Span, str] = {}
         values: dict[str, Entry] = {}
         numbers: Counter[str] = Counter()
-        taken: set[int] = set()
-        free: dict[tuple[str, Words], list[Span]] = {}
-        for link in sorted(links, key=lambda link: (-len(link.words), link.spans)):
-            key = (self.type_of(link), link.node.tokens)
-            mine = [span for span in link.spans if taken.isdisjoint(range(*span))]
-            if key not in free and mine:
-                free[key] = mine
-                taken.update(i for span in mine for i in range(*span))
-        for key, mine in sorted(free.items(), key=lambda item: item[1]):
-            if numbers[key[0]] < MOST:
-                names[key] = placeholder = f"«{key[0]}»{numbers[key[0]]}"
-                numbers[key[0]] += 1
-                spans |= dict.fromkeys(mine, placeholder)
-                values[placeholder] = Entry(*(key[0], tuple(source[slice(*mine[0])]), key[1]), 1)
-        places = {link.path: names[key] for link in links if (key := (self.type_of(link), link.node.tokens)) in names}
-        return Linked(_with_placeholders(source, spans), _replaced(tree, places), values)
+        for (kind, tokens), spans in sorted(free.items(), key=lambda item: item[1]):
+            if numbers[kind] < MOST:
+                names[kind, tokens] = placeholder = f"«{kind}»{numbers[kind]}"
+                numbers[kind] += 1
+                placed |= dict.fromkeys(spans, placeholder)
+                values[placeholder] = Entry(kind, source[slice(*spans[0])], tokens, 1)
+        keys = ((link.path, (self.type_of(link.node), link.node.tokens)) for link in links)
+        places = {path: names[key] for path, key in keys if key in names}
+        return Linked(_with_placeholders(source, placed), _replaced(tree, places), values)
 
     @cached_property
     def _by_words(self) -> dict[Words, list[Entry]]:
@@ -154,19 +157,27 @@ class Values:
     def readings(self, source: Words) -> list[Reading]:
         """Give the ways to read the values of an input, the most probable first."""
         words = tuple(map(_comparable, source))
-        spans = sorted(_known_spans(words, self._by_words), key=lambda span: (span[0] - span[1], span))
+        longest = max(map(len, self._by_words), default=0)
+        spans = sorted(_known_spans(words, self._by_words, longest), key=lambda span: (span[0] - span[1], span))
         chosen: list[Span] = []
         for span in spans:
             if all(span[1] <= a or b <= span[0] for a, b in chosen):
                 chosen.append(span)
-        ways: list[tuple[float, tuple[Entry, ...]]] = [(0.0, ())]
         chosen.sort()
-        for a, b in chosen:
-            entries = sorted(self._by_words[words[a:b]], key=lambda entry: -entry.count)[:OPTIONS]
-            total = sum(entry.count for entry in entries)
-            ways = [(p + log(entry.count / total), (*way, entry)) for p, way in ways for entry in entries]
+        ways: list[tuple[float, dict[Span, Entry]]] = [(0.0, {})]
+        for span in chosen:
+            options = self._options(words[slice(*span)])
+            ways = [(p + q, {**way, span: entry} if entry else way) for p, way in ways for q, entry in options]
             ways = sorted(ways, key=lambda way: -way[0])[:VARIANTS]
-        return [_reading(source, chosen, way, p) for p, way in ways]
+        return [_reading(source, way, p) for p, way in ways]
+
+    def _options(self, words: Words) -> list[tuple[float, Entry | None]]:
+        """Give the values that words can be, and none if they are not always one, with log probabilities."""
+        entries = sorted(self._by_words[words], key=lambda entry: -entry.count)[:OPTIONS]
+        linked = sum(entry.count for entry in entries)
+        total = max(linked, self.seen.get(words, linked))
+        found: list[tuple[float, Entry | None]] = [(log(entry.count / total), entry) for entry in entries]
+        return [*found, (log((total - linked) / total), None)] if total > linked else found
 
 
 @dataclass(frozen=True)
@@ -189,6 +200,15 @@ def slot_name(node: Node) -> str:
     return node.slot[-1]
 
 
+def _type_name(node: Node) -> str:
+    return slot_name(node) if node.is_literal else node.label
+
+
+def _kind(node: Node) -> str:
+    """Tell constituents apart that may decide what is around them: leaves by their slot, others by their label."""
+    return f"{slot_name(node)} leaf" if node.is_literal else node.label
+
+
 def _comparable(word: str) -> str:
     return _DIGITS.get(word, word)
 
@@ -202,7 +222,7 @@ def _spellings(node: Node) -> Iterator[Words]:
             yield words
 
 
-def _leaves_in(source: Words, tree: Node) -> Iterator[_Link]:
+def _leaves_in(source: Words, tree: Node, aliases: Mapping[Words, tuple[Words, ...]]) -> Iterator[_Link]:
     """Give the leaves of an output whose words are in the input."""
     words = tuple(_comparable(word) for word in source)
     places: dict[str, list[int]] = defaultdict(list)
@@ -211,7 +231,8 @@ def _leaves_in(source: Words, tree: Node) -> Iterator[_Link]:
 
     def visit(node: Node, path: Path) -> Iterator[_Link]:
         if node.is_literal:
-            for spelled in _spellings(node):
+            own = list(_spellings(node))
+            for spelled in (*own, *(aliases.get(own[0], ()) if own else ())):
                 n = len(spelled)
                 spans = tuple((i, i + n) for i in places.get(spelled[0], ()) if words[i : i + n] == spelled)
                 if spans:
@@ -223,31 +244,85 @@ def _leaves_in(source: Words, tree: Node) -> Iterator[_Link]:
     yield from visit(tree, ())
 
 
-def _open_slots(pairs: Sequence[tuple[Words, Node]], found: Sequence[Sequence[_Link]]) -> set[str]:
+def _open_slots(trees: Sequence[Node], found: Sequence[Sequence[_Link]]) -> set[str]:
     """Find the slots whose leaves are mostly in the input."""
-    leaves = Counter(slot_name(node) for _, tree in pairs for node in tree.walk() if node.is_literal)
+    leaves = Counter(slot_name(node) for tree in trees for node in tree.walk() if node.is_literal)
     linked = Counter(slot_name(link.node) for links in found for link in links)
     distinct: dict[str, set[Words]] = defaultdict(set)
     for links in found:
         for link in links:
             distinct[slot_name(link.node)].add(link.words)
-    return {slot for slot in linked if linked[slot] >= LINKED * leaves[slot] and len(distinct[slot]) >= DISTINCT}
+    return {
+        slot
+        for slot, number in linked.items()
+        if number >= (LINKED if len(distinct[slot]) >= DISTINCT else NEARLY_ALL) * leaves[slot]
+        and len(distinct[slot]) > 1
+    }
 
 
-def _ignored(sources: Sequence[Words], found: Sequence[Sequence[_Link]]) -> frozenset[Words]:
-    """Find words that stand in inputs more often without their value in the output than with it."""
+def _aliases(
+    pairs: Sequence[tuple[Words, Node]], slots: set[str], found: Sequence[Sequence[_Link]]
+) -> dict[Words, tuple[Words, ...]]:
+    """Find parts of values that stand for the whole in inputs, and mostly for nothing else."""
+    whole: Counter[tuple[Words, Words]] = Counter()
+    for (source, tree), links in zip(pairs, found, strict=True):
+        inside = {link.path for link in links}
+        words = tuple(map(_comparable, source))
+        for path, node in _paths(tree):
+            if node.is_literal and path not in inside and slot_name(node) in slots:
+                spelled = next(_spellings(node), ())
+                whole.update((part, spelled) for part in _parts(spelled, words))
+    parts = dict.fromkeys(part for part, _ in whole)
+    longest = max(map(len, parts), default=0)
+    seen: Counter[Words] = Counter()
+    for source, _ in pairs:
+        words = tuple(map(_comparable, source))
+        seen.update({words[a:b] for a, b in _known_spans(words, parts, longest)})
+    aliases: dict[Words, list[Words]] = defaultdict(list)
+    for (part, spelled), count in sorted(whole.items(), key=lambda item: (-len(item[0][0]), item)):
+        if count > 1 and count >= ALIAS * seen[part]:
+            aliases[spelled].append(part)
+    return {spelled: tuple(found) for spelled, found in aliases.items()}
+
+
+def _parts(spelled: Words, words: Words) -> Iterator[Words]:
+    """Give the longest parts of a value that are in an input, from each of its words on, if there is a long word."""
+    for a in range(len(spelled)):
+        for b in range(len(spelled), a, -1):
+            part = spelled[a:b]
+            if b - a < len(spelled) and max(map(len, part)) >= LONG and _is_in(part, words):
+                yield part
+                break
+
+
+def _is_in(part: Words, words: Words) -> bool:
+    return any(words[i : i + len(part)] == part for i in range(len(words) - len(part) + 1))
+
+
+def _paths(node: Node, path: Path = ()) -> Iterator[tuple[Path, Node]]:
+    yield path, node
+    for i, child in enumerate(node.children):
+        yield from _paths(child, (*path, i))
+
+
+def _seen(sources: Sequence[Words], found: Sequence[Sequence[_Link]]) -> dict[Words, int]:
+    """Count how often words of values are in inputs, but for words that are too rarely values."""
     known = dict.fromkeys(link.words for links in found for link in links)
+    longest = max(map(len, known), default=0)
     seen: Counter[Words] = Counter()
     linked: Counter[Words] = Counter()
     for source, links in zip(sources, found, strict=True):
         words = tuple(map(_comparable, source))
-        seen.update({words[a:b] for a, b in _known_spans(words, known)})
-        linked.update({link.words for link in links})
-    return frozenset(words for words in known if linked[words] < TRUSTED * seen[words])
+        inside = [span for link in links for span in link.spans]
+        for a, b in _known_spans(words, known, longest):
+            part = any(c <= a and b <= d and d - c > b - a for c, d in inside)
+            if not part:
+                seen[words[a:b]] += 1
+        linked.update(words[a:b] for a, b in set(inside))
+    return {words: seen[words] for words in known if linked[words] > TRUSTED * seen[words] > 0}
 
 
-def _known_spans(words: Words, known: Mapping[Words, object]) -> Iterator[Span]:
-    longest = max(map(len, known), default=0)
+def _known_spans(words: Words, known: Mapping[Words, object], longest: int) -> Iterator[Span]:
     for a in range(len(words)):
         for b in range(a + 1, min(len(words), a + longest) + 1):
             if words[a:b] in known:
@@ -261,46 +336,67 @@ def _around(tree: Node, link: _Link, links: Sequence[_Link]) -> Node | None:
     parent = tree
     for i in link.path[:-1]:
         parent = parent.children[i]
+    if parent.kind in ("member", "list"):
+        return None
     only = all(node.is_literal or node.children for node in parent.walk())
     inside = sum(other.path[: len(link.path) - 1] == link.path[:-1] for other in links)
     return parent if only and inside == 1 else None
 
 
-def _deciding(values: Values, trees: Sequence[Node], found: Sequence[Sequence[_Link]]) -> frozenset[str]:
-    """Find the types of constituents that decide, wherever they occur, what is around them."""
+def _deciding(trees: Sequence[Node], found: Sequence[Sequence[_Link]]) -> frozenset[str]:
+    """Find what decides, wherever it occurs, the constituent around it.
+
+    All of a kind do if nearly every value that occurs more than once does. A single value does if what is around it has
+    literals that the input does not have: `area(name('Paris'), country('France'))`; then so do all others in its place.
+    """
     around: dict[str, dict[Words, Counter[Words | None]]] = defaultdict(lambda: defaultdict(Counter))
+    by_label: dict[tuple[str, str], dict[Words, Counter[Words | None]]] = defaultdict(lambda: defaultdict(Counter))
+    hidden: dict[str, set[str]] = defaultdict(set)  # kind → labels of constituents with literals of their own
     for tree, links in zip(trees, found, strict=True):
         for link in links:
             parent = _around(tree, link, links)
-            around[values.type_of(link)][link.node.tokens][parent.tokens if parent else None] += 1
+            around[_kind(link.node)][link.node.tokens][parent.tokens if parent else None] += 1
+            if parent:
+                by_label[_kind(link.node), parent.label][link.node.tokens][parent.tokens] += 1
+            if parent and sum(node.is_literal for node in parent.walk()) > sum(n.is_literal for n in link.node.walk()):
+                hidden[_kind(link.node)].add(parent.label)
     deciding = set()
-    for name, by_value in around.items():
-        often = [counts for counts in by_value.values() if counts.total() > 1]
-        agreeing = sum(max((n for tokens, n in counts.items() if tokens), default=0) for counts in often)
-        if often and agreeing >= DECIDED * sum(counts.total() for counts in often):
-            deciding.add(name)
+    for kind, by_value in around.items():
+        if _decided(by_value):
+            deciding.add(kind)
+        else:
+            deciding |= {f"{kind} in {label}" for label in hidden[kind] if _decided(by_label[kind, label])}
     return frozenset(deciding)
 
 
-def _climb(values: Values, tree: Node, links: Sequence[_Link], climbs: frozenset[str]) -> Iterator[_Link]:
+def _decided(by_value: Mapping[Words, Counter[Words | None]]) -> bool:
+    often = [counts for counts in by_value.values() if counts.total() > 1]
+    agreeing = sum(max((n for tokens, n in counts.items() if tokens), default=0) for counts in often)
+    return bool(often) and agreeing >= DECIDED * sum(counts.total() for counts in often)
+
+
+def _climb(tree: Node, links: Sequence[_Link], climbs: frozenset[str]) -> Iterator[_Link]:
     for link in links:
-        parent = _around(tree, link, links) if values.type_of(link) in climbs else None
-        yield replace(link, node=parent, path=link.path[:-1]) if parent else link
+        parent = _around(tree, link, links)
+        if parent and (_kind(link.node) in climbs or f"{_kind(link.node)} in {parent.label}" in climbs):
+            yield replace(link, node=parent, path=link.path[:-1])
+        else:
+            yield link
 
 
-def _merge_types(values: Values, found: Sequence[Sequence[_Link]]) -> dict[str, str]:
+def _types(slots: set[str], found: Sequence[Sequence[_Link]]) -> dict[str, str]:
     """Give places that share values one type, named after the commonest of them; a key or an operator is its own."""
     counts: dict[str, Counter[Words]] = defaultdict(Counter)
     for links in found:
         for link in links:
-            counts[values.type_of(link)][link.node.tokens] += 1
+            counts[_type_name(link.node)][link.node.tokens] += 1
     names = sorted(counts, key=lambda name: (-counts[name].total(), name))
     types: dict[str, str] = {}
     for name in names:
         others = [other for other in names if types.get(other) == other and "." in other and "." in name]
         same = [other for other in others if _overlap(counts[name], counts[other]) >= SHARED]
         types[name] = same[0] if same else name
-    return {slot: types.get(slot, slot) for slot in sorted({*values.types, *types})}
+    return {slot: types.get(slot, slot) for slot in sorted({*slots, *types})}
 
 
 def _overlap(a: Mapping[Words, int], b: Mapping[Words, int]) -> float:
@@ -323,13 +419,13 @@ def _replaced(node: Node, places: Mapping[Path, str], path: Path = ()) -> Node:
     return replace(node, children=children)
 
 
-def _reading(source: Words, spans: Sequence[Span], entries: Sequence[Entry], log_prob: float) -> Reading:
+def _reading(source: Words, way: Mapping[Span, Entry], log_prob: float) -> Reading:
     """Number the values of each type in the order of the input; equal values are one."""
     names: dict[Entry, str] = {}
     numbers: Counter[str] = Counter()
-    for entry in entries:
+    for entry in way.values():
         if entry not in names:
             names[entry] = f"«{entry.type}»{numbers[entry.type]}"
             numbers[entry.type] += 1
-    placed = {span: names[entry] for span, entry in zip(spans, entries, strict=True)}
+    placed = {span: names[entry] for span, entry in way.items()}
     return Reading(_with_placeholders(source, placed), {name: entry for entry, name in names.items()}, log_prob)
