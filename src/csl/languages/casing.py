@@ -68,12 +68,12 @@ def _first_word(tokens: Sequence[str]) -> int:
 
 
 def _places(tokens: Sequence[str], i: int, start: int) -> _Places:
-    """Name the place of a token, from the most specific; the names differ since no token has a space in it."""
+    """Name the place of a token, from the most specific; tabs are in no token."""
     token = tokens[i]
     before = _START if i == start else tokens[i - 1] if i else ""
     after = tokens[i + 1] if i + 1 < len(tokens) else ""
-    anywhere = f"{_START} {token}" if i == start else token
-    return f"{before} {token} {after}", f"{anywhere}  {after}", f"{before}  {token}", anywhere
+    anywhere = f"{_START}\t{token}" if i == start else token
+    return f"{before}\t{token}\t{after}", f"{anywhere}\t\t{after}", f"{before}\t\t\t{token}", anywhere
 
 
 def _lookup(forms: Mapping[str, str], places: Sequence[str]) -> str | None:
