@@ -124,7 +124,7 @@ class _Builder:
     def _operator_names(self) -> Iterator[Category | None]:
         numbers: Counter[str] = Counter()
         for frame, operators in self._operators.items():
-            if len(operators) < 2:  # noqa: PLR2004
+            if len(operators) < 2:
                 yield None
             else:
                 numbers[frame.lhs.name] += 1
@@ -209,12 +209,12 @@ def _names(trees: Sequence[Node]) -> dict[Slot, Category]:
 
 def _name(group: Sequence[Slot], fillers: Counter[tuple[Hashable, ...]]) -> str:
     """Name a category after a key, or after its commonest filler."""
-    keys = Counter(slot[1] for slot in group if len(slot) == 2 and slot[1] != "*")  # noqa: PLR2004
+    keys = Counter(slot[1] for slot in group if len(slot) == 2 and slot[1] != "*")
     kind, what = fillers.most_common(1)[0][0]
     if keys:
         text = keys.most_common(1)[0][0]
     elif kind in ("value", "leaf"):
-        text = str(what) if kind == "value" else "_".join(what)
+        text = " ".join(what) if isinstance(what, tuple) else str(what)
     else:
         text = str(kind)
     letters = "".join(character if character.isalnum() else "_" for character in text.upper())

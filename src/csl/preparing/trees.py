@@ -12,6 +12,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from csl.languages.program import Constituent, Kind, Program
 
@@ -20,7 +21,11 @@ LITERALS = ("string", "number", "name", "words")
 MOST_TAGS = 0.2  # of the nodes with one label may have a tag of their own, at most
 MOST_WITHOUT = 0.02  # of the nodes with one label may lack the tag, at most
 
+MOSTLY_SORTED = 0.95  # of the lists with one label, at least, if their order says nothing
+LISTS = 10  # with items of equal labels, at least, to say so
+
 Slot = tuple[str, ...]
+Words = tuple[str, ...]
 ROOT: Slot = ("ROOT",)
 
 
@@ -41,7 +46,7 @@ class Node:
         return self.kind in LITERALS
 
     @property
-    def tokens(self) -> tuple[str, ...]:
+    def tokens(self) -> Words:
         """The tokens of this node and all below it."""
         children = iter(self.children)
         found: list[str] = []
@@ -63,11 +68,12 @@ class Schema:
     tags: Mapping[str, int | str]  # label → place of a child, or key of a member
     variadic: frozenset[str]
     orders: Mapping[str, Sequence[str]]  # label of a record → its keys, in the usual order
+    sorted: Mapping[str, Sequence[str]]  # label of a list that is always sorted → the labels of its items, in order
 
     @classmethod
     def learn(cls, programs: Sequence[Program]) -> "Schema":
         """Find tags, and operators that take any number of arguments."""
-        schema = cls({}, frozenset(), {})
+        schema = cls({}, frozenset(), {}, {})
         while True:  # a tag names the nodes below it, which may then have tags of their own
             trees = [schema.tree(program) for program in programs]
             found = _find_tags(trees, schema.tags)
@@ -80,11 +86,32 @@ class Schema:
                 if node.kind == "call":
                     arities[node.label].add(len(node.children))
         variadic = frozenset(label for label, seen in arities.items() if len(seen) >= ARITIES)
-        return cls(schema.tags, variadic, _orders(trees))
+        schema = replace(schema, variadic=variadic)
+        trees = [schema.tree(program) for program in programs]
+        return replace(schema, orders=_orders(trees), sorted=_sorted(trees))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what `from_json` takes."""
+        return {
+            "tags": dict(self.tags), "variadic": sorted(self.variadic), "orders": dict(self.orders),
+            "sorted": dict(self.sorted),
+        }  # fmt: skip
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> "Schema":
+        """Rebuild what `to_json` gave."""
+        return cls(data["tags"], frozenset(data["variadic"]), data["orders"], data["sorted"])
 
     def tree(self, program: Program) -> Node:
         """Make a tree of a program."""
         return _node(program, program.root, ROOT, self)
+
+    def sort(self, node: Node) -> Node:
+        """Put the items of lists that are always sorted in order."""
+        children = tuple(map(self.sort, node.children))
+        if order := self.sorted.get(node.label):
+            children = tuple(sorted(children, key=lambda child: _sort_key(child, order)))
+        return replace(node, children=children)
 
 
 def _node(program: Program, constituent: Constituent, slot: Slot, schema: Schema) -> Node:
@@ -138,6 +165,32 @@ def _orders(trees: Iterable[Node]) -> dict[str, list[str]]:
     }
 
 
+def _sort_key(node: Node, order: Sequence[str]) -> tuple[int, Words]:
+    return (order.index(node.label) if node.label in order else len(order), node.tokens)
+
+
+def _sorted(trees: Iterable[Node]) -> dict[str, list[str]]:
+    """Find lists whose items are always in the order of their labels, and of their tokens where labels are equal."""
+    lists: dict[str, list[Node]] = defaultdict(list)
+    for tree in trees:
+        for node in tree.walk():
+            if node.kind == "list" and len(node.children) > 1 and all(child.kind == "call" for child in node.children):
+                lists[node.label].append(node)
+    found = {}
+    for label, nodes in lists.items():
+        places: dict[str, list[float]] = defaultdict(list)
+        for node in nodes:
+            for i, child in enumerate(node.children):
+                places[child.label].append(i / (len(node.children) - 1))
+        order = sorted(places, key=lambda item: (sum(places[item]) / len(places[item]), item))
+        keys = [[_sort_key(child, order) for child in node.children] for node in nodes]
+        alike = [row for row in keys if len({place for place, _ in row}) < len(row)]  # items told apart by tokens only
+        in_order = sum(row == sorted(row) for row in keys)
+        if in_order >= MOSTLY_SORTED * len(nodes) and len(alike) >= LISTS:
+            found[label] = order
+    return found
+
+
 def _tag(constituent: Constituent, where: int | str | None) -> Constituent | None:
     """Find the tag among the children."""
     for i, child in enumerate(constituent.children):
@@ -148,7 +201,9 @@ def _tag(constituent: Constituent, where: int | str | None) -> Constituent | Non
 
 def _inner(child: Constituent) -> bool:
     """Whether a child has more than a leaf below it."""
-    return any(grandchild.children for grandchild in child.children) or (child.kind != "member" and bool(child.children))
+    return any(grandchild.children for grandchild in child.children) or (
+        child.kind != "member" and bool(child.children)
+    )
 
 
 def _find_tags(trees: Iterable[Node], known: Mapping[str, int | str]) -> dict[str, int | str]:
@@ -168,7 +223,7 @@ def _best_tag(group: list[Node]) -> int | str | None:
         shapes = [_shape(child) for child in node.children]
         for i, child in enumerate(node.children):
             leaf = child.children[0] if child.kind == "member" and len(child.children) == 1 else child
-            if leaf.is_literal and (child.kind == "member" or i == 0):
+            if leaf.is_literal and leaf.label[:1].isalpha() and (child.kind == "member" or i == 0):
                 rest = (*shapes[:i], *shapes[i + 1 :])
                 options[child.label if child.kind == "member" else i].append((" ".join(leaf.tokens), rest))
     best, most = None, 0.0

@@ -11,10 +11,11 @@ in the tokens of the pairs.
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import log
+from typing import Any
 
 from csl.languages.words import normal
 from csl.preparing.trees import Node
@@ -29,7 +30,7 @@ LONG = 3  # letters of a word in such a part, at least
 SHARED = 0.5  # of the values of a slot are values of another, at least, if both have one type
 VARIANTS = 16  # ways to read the values of an input, at most
 OPTIONS = 3  # types that one span of words may have, at most
-MOST = 3  # placeholders of one type in an example are numbered below this
+MOST = 6  # placeholders of one type in an example are numbered below this
 
 Words = tuple[str, ...]
 Span = tuple[int, int]
@@ -98,11 +99,12 @@ class Values:
         found = [[link for link in _leaves_in(*pair, aliases) if slot_name(link.node) in slots] for pair in pairs]
         seen = _seen(sources, found)
         found = [[link for link in links if link.words in seen] for links in found]
+        leaves = _types(slots, found)
         climbs: frozenset[str] = frozenset()
-        while more := _deciding(trees, found) - climbs:
+        while more := _deciding(trees, found, leaves) - climbs:
             climbs |= more
-            found = [list(_climb(tree, links, more)) for tree, links in zip(trees, found, strict=True)]
-        values = cls(_types(slots, found), climbs, aliases, seen, ())
+            found = [list(_climb(tree, links, more, leaves)) for tree, links in zip(trees, found, strict=True)]
+        values = cls({**leaves, **_types(slots, found)}, climbs, aliases, seen, ())
         counts = Counter(
             (values.type_of(link.node), source[slice(*link.spans[0])], link.node.tokens)
             for source, links in zip(sources, found, strict=True)
@@ -110,16 +112,37 @@ class Values:
         )
         return replace(values, entries=tuple(Entry(*key, count) for key, count in sorted(counts.items())))
 
+    def to_json(self) -> dict[str, Any]:
+        """Return what `from_json` takes; words and tokens have no spaces in them."""
+        return {
+            "types": dict(self.types),
+            "climbs": sorted(self.climbs),
+            "aliases": {" ".join(words): [" ".join(part) for part in parts] for words, parts in self.aliases.items()},
+            "seen": {" ".join(words): count for words, count in self.seen.items()},
+            "entries": [[e.type, " ".join(e.words), " ".join(e.tokens), e.count] for e in self.entries],
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> "Values":
+        """Rebuild what `to_json` gave."""
+        return cls(
+            data["types"],
+            frozenset(data["climbs"]),
+            {_split(words): tuple(map(_split, parts)) for words, parts in data["aliases"].items()},
+            {_split(words): count for words, count in data["seen"].items()},
+            tuple(Entry(kind, _split(words), _split(tokens), count) for kind, words, tokens, count in data["entries"]),
+        )
+
     def type_of(self, node: Node) -> str:
         """Name the type of a constituent that is a value."""
         name = _type_name(node)
         return self.types.get(name, name)
 
-    def link(self, source: Words, tree: Node) -> Linked:
-        """Replace the values of a pair by placeholders."""
+    def link(self, source: Words, tree: Node, lists: Container[str] = ()) -> Linked:
+        """Replace the values of a pair by placeholders; items of these lists are put in the order of the input."""
         links = [link for link in _leaves_in(source, tree, self.aliases) if slot_name(link.node) in self.types]
         links = [link for link in links if link.words in self.seen or link.words not in self._by_words]
-        while links != (higher := list(_climb(tree, links, self.climbs))):
+        while links != (higher := list(_climb(tree, links, self.climbs, self.types))):
             links = higher
         free: dict[tuple[str, Words], list[Span]] = {}
         taken: set[int] = set()
@@ -141,7 +164,8 @@ class Values:
                 values[placeholder] = Entry(kind, source[slice(*spans[0])], tokens, 1)
         keys = ((link.path, (self.type_of(link.node), link.node.tokens)) for link in links)
         places = {path: names[key] for path, key in keys if key in names}
-        return Linked(_with_placeholders(source, placed), _replaced(tree, places), values)
+        source = _with_placeholders(source, placed)
+        return Linked(source, _replaced(tree, places, {token: i for i, token in enumerate(source)}, lists), values)
 
     @cached_property
     def _by_words(self) -> dict[Words, list[Entry]]:
@@ -200,13 +224,17 @@ def slot_name(node: Node) -> str:
     return node.slot[-1]
 
 
+def _split(text: str) -> Words:
+    return tuple(text.split(" "))
+
+
 def _type_name(node: Node) -> str:
     return slot_name(node) if node.is_literal else node.label
 
 
-def _kind(node: Node) -> str:
-    """Tell constituents apart that may decide what is around them: leaves by their slot, others by their label."""
-    return f"{slot_name(node)} leaf" if node.is_literal else node.label
+def _kind(node: Node, types: Mapping[str, str]) -> str:
+    """Tell constituents apart that may decide what is around them: leaves by their type, others by their label."""
+    return f"{types.get(name := slot_name(node), name)} leaf" if node.is_literal else node.label
 
 
 def _comparable(word: str) -> str:
@@ -331,7 +359,7 @@ def _known_spans(words: Words, known: Mapping[Words, object], longest: int) -> I
 
 def _around(tree: Node, link: _Link, links: Sequence[_Link]) -> Node | None:
     """Give the constituent around a linked one if all of it may be a value: only literals, and no other link in it."""
-    if len(link.path) < 2:  # noqa: PLR2004 — the whole output is no value
+    if len(link.path) < 2:  # the whole output is no value
         return None
     parent = tree
     for i in link.path[:-1]:
@@ -343,7 +371,7 @@ def _around(tree: Node, link: _Link, links: Sequence[_Link]) -> Node | None:
     return parent if only and inside == 1 else None
 
 
-def _deciding(trees: Sequence[Node], found: Sequence[Sequence[_Link]]) -> frozenset[str]:
+def _deciding(trees: Sequence[Node], found: Sequence[Sequence[_Link]], types: Mapping[str, str]) -> frozenset[str]:
     """Find what decides, wherever it occurs, the constituent around it.
 
     All of a kind do if nearly every value that occurs more than once does. A single value does if what is around it has
@@ -355,11 +383,11 @@ def _deciding(trees: Sequence[Node], found: Sequence[Sequence[_Link]]) -> frozen
     for tree, links in zip(trees, found, strict=True):
         for link in links:
             parent = _around(tree, link, links)
-            around[_kind(link.node)][link.node.tokens][parent.tokens if parent else None] += 1
+            around[_kind(link.node, types)][link.node.tokens][parent.tokens if parent else None] += 1
             if parent:
-                by_label[_kind(link.node), parent.label][link.node.tokens][parent.tokens] += 1
+                by_label[_kind(link.node, types), parent.label][link.node.tokens][parent.tokens] += 1
             if parent and sum(node.is_literal for node in parent.walk()) > sum(n.is_literal for n in link.node.walk()):
-                hidden[_kind(link.node)].add(parent.label)
+                hidden[_kind(link.node, types)].add(parent.label)
     deciding = set()
     for kind, by_value in around.items():
         if _decided(by_value):
@@ -375,10 +403,10 @@ def _decided(by_value: Mapping[Words, Counter[Words | None]]) -> bool:
     return bool(often) and agreeing >= DECIDED * sum(counts.total() for counts in often)
 
 
-def _climb(tree: Node, links: Sequence[_Link], climbs: frozenset[str]) -> Iterator[_Link]:
+def _climb(tree: Node, links: Sequence[_Link], climbs: frozenset[str], types: Mapping[str, str]) -> Iterator[_Link]:
     for link in links:
         parent = _around(tree, link, links)
-        if parent and (_kind(link.node) in climbs or f"{_kind(link.node)} in {parent.label}" in climbs):
+        if parent and (_kind(link.node, types) in climbs or f"{_kind(link.node, types)} in {parent.label}" in climbs):
             yield replace(link, node=parent, path=link.path[:-1])
         else:
             yield link
@@ -412,15 +440,20 @@ def _with_placeholders(source: Words, spans: Mapping[Span, str]) -> Words:
     return (*found, *source[at:])
 
 
-def _replaced(node: Node, places: Mapping[Path, str], path: Path = ()) -> Node:
+def _replaced(
+    node: Node, places: Mapping[Path, str], order: Mapping[str, int], lists: Container[str], path: Path = ()
+) -> Node:
+    """Put placeholders in their places, and the items of lists whose order says nothing in that of the input."""
     if path in places:
         return Node("name", places[path], node.slot, (places[path],))
-    children = tuple(_replaced(child, places, (*path, i)) for i, child in enumerate(node.children))
-    return replace(node, children=children)
+    children = [_replaced(child, places, order, lists, (*path, i)) for i, child in enumerate(node.children)]
+    if node.label in lists:
+        children.sort(key=lambda child: min(order.get(token, len(order)) for token in child.tokens))
+    return replace(node, children=tuple(children))
 
 
 def _reading(source: Words, way: Mapping[Span, Entry], log_prob: float) -> Reading:
-    """Number the values of each type in the order of the input; equal values are one."""
+    """Give an input with numbers for the values of each type, in order; equal values are one."""
     names: dict[Entry, str] = {}
     numbers: Counter[str] = Counter()
     for entry in way.values():
