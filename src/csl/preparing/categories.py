@@ -9,6 +9,7 @@ the same arguments to the same category have a category of their own, so that on
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from csl.grammar import Nt, Rule
 from csl.grammar.output_cfg import ROOT, Category, OutputCfg, Production
@@ -146,7 +147,7 @@ def _split(node: Node) -> tuple[Symbols, Symbols | None, Symbols] | None:
     holes = [i for i, token in enumerate(node.pattern) if token is None]
     if not holes:
         return None
-    joints = {node.pattern[a + 1 : b] for a, b in zip(holes, holes[1:], strict=False)}
+    joints = {node.pattern[a + 1 : b] for a, b in pairwise(holes)}
     if len(joints) > 1:
         return None
     before, after = node.pattern[: holes[0]], node.pattern[holes[-1] + 1 :]

@@ -1,12 +1,13 @@
 """What turns the raw pairs of a data set into examples, and recombined examples back into raw text.
 
-    raw text ─ cut, read ─▶ words, tree ─ link values ─▶ example with placeholders ─ learn ─▶ parse, sample ─ fill ─▶ raw text
+    raw text ─ cut, read ─▶ words, tree ─ link values ─▶ example ─ learn ─▶ parse, sample ─ fill values ─▶ raw text
 
 All of it is learnt from the training pairs: the language of the outputs, values, categories, spacing, capitals.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from csl.examples import Example
@@ -22,7 +23,7 @@ from csl.preparing.trees import Schema
 from csl.preparing.values import Entry, Reading, Values, is_placeholder
 
 FALLBACK = LANGUAGES[-1]  # reads everything
-PLAIN = "tokens"  # a language without constituents
+CAPITALS = 0.8  # of the names in the inputs of training have a capital, at least, if a capital tells a name
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,32 @@ class Preparation:
     def readings(self, text: str) -> list[Reading]:
         """Give the ways to read the values of an input, the most probable first."""
         return self.values.readings(self.words(text))
+
+    def open_readings(self, text: str, known: Container[str]) -> list[Reading]:
+        """Give readings in which names and numbers that no rule knows are values that are on no list.
+
+        A name is known by its capital, where values have one in training.
+        """
+        names = {normal(token) for token in cut(text).tokens if token[0].isupper() and self._capitals}
+        found = []
+        for reading in self.readings(text):
+            spans: list[tuple[int, int]] = []
+            for i, word in enumerate(reading.source):
+                if word in known or not (word in names or word[0].isdigit()):
+                    continue
+                if spans and spans[-1][1] == i:
+                    spans[-1] = (spans[-1][0], i + 1)
+                else:
+                    spans.append((i, i + 1))
+            found += self.values.open_readings(reading, spans)
+        return found
+
+    @cached_property
+    def _capitals(self) -> bool:
+        """Whether names have a capital."""
+        forms = self.casing.forms if self.casing else {}
+        names = [entry.words[0] for entry in self.values.entries if entry.words[0].isalpha()]
+        return sum(forms.get(name, name)[0].isupper() for name in names) > CAPITALS * len(names)
 
     def output(self, tokens: Sequence[str], values: Mapping[str, Entry]) -> str:
         """Write an output: values for placeholders, lists in order, spaces as in training."""

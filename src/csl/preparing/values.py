@@ -14,6 +14,7 @@ from collections import Counter, defaultdict
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import product
 from math import log
 from typing import Any
 
@@ -30,6 +31,9 @@ LONG = 3  # letters of a word in such a part, at least
 SHARED = 0.5  # of the values of a slot are values of another, at least, if both have one type
 VARIANTS = 16  # ways to read the values of an input, at most
 OPTIONS = 3  # types that one span of words may have, at most
+OPEN_SPANS = 2  # spans of unknown words that are taken for values, at most
+OPEN_TYPES = 6  # types that they may have
+COPIED = 0.5  # of the values of such a type are copied in one way, at least
 MOST = 6  # placeholders of one type in an example are numbered below this
 
 Words = tuple[str, ...]
@@ -195,6 +199,38 @@ class Values:
             ways = sorted(ways, key=lambda way: -way[0])[:VARIANTS]
         return [_reading(source, way, p) for p, way in ways]
 
+    def open_readings(self, reading: Reading, spans: Sequence[Span]) -> list[Reading]:
+        """Give readings in which these spans are values of the types that copy their words."""
+        if not 0 < len(spans) <= OPEN_SPANS:
+            return []
+        found = []
+        for manners in product(self._manners[:OPEN_TYPES], repeat=len(spans)):
+            values = dict(reading.values)
+            placed = {}
+            for (a, b), manner in zip(spans, manners, strict=True):
+                number = sum(entry.type == manner.type for entry in values.values())
+                name = f"«{manner.type}»{number}"
+                values[name] = Entry(manner.type, reading.source[a:b], manner.write(reading.source[a:b]), 0)
+                placed[a, b] = name
+            penalty = sum(log(manner.share) for manner in manners)
+            found.append(Reading(_with_placeholders(reading.source, placed), values, reading.log_prob + penalty))
+        return found
+
+    @cached_property
+    def _manners(self) -> list["_Manner"]:
+        """How the values of each type are copied from the input, the commonest type first."""
+        counts: dict[str, Counter[tuple[str, Words, Words]]] = defaultdict(Counter)
+        entries: Counter[str] = Counter()
+        for entry in self.entries:
+            entries[entry.type] += 1
+            counts[entry.type].update(dict.fromkeys(_copied(entry), 1))
+        found = []
+        for kind, ways in counts.items():
+            (name, before, after), number = min(ways.items(), key=_simplest_first, default=(("", (), ()), 0))
+            if number >= COPIED * entries[kind] and number >= DISTINCT:
+                found.append(_Manner(kind, name, before, after, entries[kind] / len(self.entries)))
+        return sorted(found, key=lambda manner: (-manner.share, manner.type))
+
     def _options(self, words: Words) -> list[tuple[float, Entry | None]]:
         """Give the values that words can be, and none if they are not always one, with log probabilities."""
         entries = sorted(self._by_words[words], key=lambda entry: -entry.count)[:OPTIONS]
@@ -202,6 +238,54 @@ class Values:
         total = max(linked, self.seen.get(words, linked))
         found: list[tuple[float, Entry | None]] = [(log(entry.count / total), entry) for entry in entries]
         return [*found, (log((total - linked) / total), None)] if total > linked else found
+
+
+_COPIES = ("same", "capital", "title", "upper", "joined", "JOINED")  # ways to copy words, the simplest first
+
+
+def _copy(words: Words, way: str) -> Words:
+    match way:
+        case "capital":
+            return (words[0].capitalize(), *words[1:])
+        case "title":
+            return tuple(word.capitalize() for word in words)
+        case "upper":
+            return tuple(word.upper() for word in words)
+        case "joined":
+            return ("_".join(words),)
+        case "JOINED":
+            return ("_".join(words).upper(),)
+    return words
+
+
+def _copied(entry: Entry) -> Iterator[tuple[str, Words, Words]]:
+    """Give the ways in which a value can be copied, with the tokens before and after the words."""
+    for way in _COPIES:
+        copied = _copy(entry.words, way)
+        for i in range(len(entry.tokens) - len(copied) + 1):
+            if entry.tokens[i : i + len(copied)] == copied:
+                yield way, entry.tokens[:i], entry.tokens[i + len(copied) :]
+                break
+
+
+def _simplest_first(way: tuple[tuple[str, Words, Words], int]) -> tuple[int, int, Words, Words]:
+    (name, before, after), number = way
+    return -number, _COPIES.index(name), before, after
+
+
+@dataclass(frozen=True)
+class _Manner:
+    """How values of a type are copied from the input."""
+
+    type: str
+    way: str
+    before: Words
+    after: Words
+    share: float  # of all values
+
+    def write(self, words: Words) -> Words:
+        """Give the tokens of a value that is on no list."""
+        return (*self.before, *_copy(words, self.way), *self.after)
 
 
 @dataclass(frozen=True)
