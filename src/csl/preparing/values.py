@@ -221,14 +221,17 @@ class Values:
         """How the values of each type are copied from the input, the commonest type first."""
         counts: dict[str, Counter[tuple[str, Words, Words]]] = defaultdict(Counter)
         entries: Counter[str] = Counter()
+        once: Counter[str] = Counter()  # values seen once foretell how many were not seen
         for entry in self.entries:
             entries[entry.type] += 1
+            once[entry.type] += entry.count == 1
             counts[entry.type].update(dict.fromkeys(_copied(entry), 1))
         found = []
         for kind, ways in counts.items():
             (name, before, after), number = min(ways.items(), key=_simplest_first, default=(("", (), ()), 0))
             if number >= COPIED * entries[kind] and number >= DISTINCT:
-                found.append(_Manner(kind, name, before, after, entries[kind] / len(self.entries)))
+                share = (once[kind] + 0.5) / (once.total() + 0.5 * len(entries))
+                found.append(_Manner(kind, name, before, after, share))
         return sorted(found, key=lambda manner: (-manner.share, manner.type))
 
     def _options(self, words: Words) -> list[tuple[float, Entry | None]]:
@@ -281,7 +284,7 @@ class _Manner:
     way: str
     before: Words
     after: Words
-    share: float  # of all values
+    share: float  # of all values that training lacks
 
     def write(self, words: Words) -> Words:
         """Give the tokens of a value that is on no list."""
