@@ -83,6 +83,11 @@ def is_placeholder(token: str) -> bool:
     return _PLACEHOLDER.fullmatch(token) is not None
 
 
+def type_of_placeholder(token: str) -> str:
+    """Give the type of the value that a placeholder stands for."""
+    return token[1:].rpartition("»")[0]
+
+
 @dataclass(frozen=True)
 class Values:
     """The types of a data set and what is known of them."""
