@@ -1,13 +1,17 @@
 """Categories of outputs: a typed output CFG made from the training outputs alone.
 
-Each slot has a category; slots that share a filler share it. A production says what a category can be: an operator with
-a category for each argument, a list of any number of items, a leaf, or a placeholder for a value. Operators that take
-the same arguments to the same category have a category of their own, so that one word of the input can be one operator:
-`C => ##OP ( ##D )`, `OP => state`. The keys of a record come once each, in the order that training has.
+Each slot has a category: what can stand there. The *coarse* categories join all slots that share a filler; what they
+refuse is nonsense, and they are for learning and parsing. In the *fine* ones a slot takes what it has in training, and
+what like slots take that it may lack by chance; they are for sampling, which must not only be valid but plausible.
+
+A production says what a category can be: an operator with a category for each argument, a list of any number of items,
+a leaf, or a placeholder for a value. Operators that take the same arguments to the same category have a category of
+their own, so that one word of the input can be one operator: `C => ##OP ( ##D )`, `OP => state`. The keys of a record
+come once each, in the order that training has.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -19,8 +23,12 @@ from csl.preparing.values import MOST, is_placeholder
 
 SHARED = 0.5  # of the leaves of a slot are leaves of another, at least, if they have one category
 OPERATORS = 3  # a leaf that so many operators of a kind are applied to needs no word in the input
+LIKE = 0.25  # of the fillers of two slots are fillers of both, at least, if one can lend to the other
+EXPECTED = 3.0  # times that a filler would come up in a slot; one that did not is not for this slot
 
 Symbols = tuple[str | Category, ...]
+Shape = tuple[Hashable, ...]
+Fillers = Mapping[Slot, Counter[Shape]]
 
 
 @dataclass(frozen=True)
@@ -28,150 +36,160 @@ class Categories:
     """An output CFG, how often each production is used in training, and the seed rules that it suggests."""
 
     cfg: OutputCfg
-    counts: dict[Production, int]
+    counts: Mapping[Production, int]
     seed_rules: tuple[Rule, ...]
 
     @classmethod
-    def learn(cls, trees: Sequence[Node], orders: Mapping[str, Sequence[str]]) -> "Categories":
+    def learn(cls, trees: Sequence[Node], orders: Mapping[str, Sequence[str]], *, fine: bool = False) -> "Categories":
         """Find the categories of training outputs; records have their keys in the order given."""
-        builder = _Builder(trees, orders)
+        fillers: dict[Slot, Counter[Shape]] = defaultdict(Counter)
+        for tree in trees:
+            for node in tree.walk():
+                fillers[node.slot][_shape(node)] += 1
+        groups = _like(fillers) if fine else _sharing(fillers)
+        builder = _Builder(_named(groups, fillers), orders)
         for tree in trees:
             for node in tree.walk():
                 builder.add(node)
-        counts = builder.factored()
+        counts = builder.productions(groups, fillers)
         productions = sorted(counts, key=lambda p: (p.lhs != ROOT, p.lhs, -counts[p], str(p)))
         return cls(OutputCfg(productions), {p: counts[p] for p in productions}, tuple(builder.seed_rules()))
 
-    def __str__(self) -> str:
-        return "".join(f"{production}\n" for production in self.cfg.productions)
+
+Groups = Sequence[tuple[list[Slot], Collection[Shape]]]
+"""Slots of one category, and what can fill them."""
 
 
 @dataclass(frozen=True)
-class _Frame:
-    """An operator in its place: what it makes, and its own tokens and arguments without it."""
+class _Body:
+    """What a filler is made of: its own tokens and categories, and where among them its operator is, if it has one."""
 
-    lhs: Category
-    before: Symbols
-    after: Symbols
+    symbols: Symbols
+    operator: int | None
 
 
 class _Builder:
-    """Collects productions."""
+    """Collects what fillers are made of, and makes productions of it."""
 
-    def __init__(self, trees: Sequence[Node], orders: Mapping[str, Sequence[str]]) -> None:
-        self._names = _names(trees)
+    def __init__(self, names: Mapping[Slot, Category], orders: Mapping[str, Sequence[str]]) -> None:
+        self._names = names
         self._orders = orders
-        self._plain: Counter[Production] = Counter()
-        self._operators: dict[_Frame, Counter[str]] = defaultdict(Counter)
-        self._applied: dict[tuple[_Frame, tuple[str, ...]], set[str]] = defaultdict(set)  # operators of one leaf
+        self._lists: Counter[Production] = Counter()
+        self._bodies: dict[Shape, dict[_Body, None]] = defaultdict(dict)
+        self._applied: dict[tuple[Symbols, Symbols, tuple[str, ...]], set[str]] = defaultdict(set)
 
     def add(self, node: Node) -> None:
-        """Count the productions of a node."""
-        lhs = self._names[node.slot]
+        """Look at a node of an output."""
+        body: _Body
         if is_placeholder(node.tokens[0]):
             stem = node.tokens[0].rpartition("»")[0]
-            self._plain.update(Production(lhs, (f"{stem}»{i}",)) for i in range(MOST))
-        elif node.kind == "list" and (parts := _split(node)):
-            self._add_list(lhs, node, *parts)
+            self._bodies[_shape(node)] |= {_Body((f"{stem}»{i}",), None): None for i in range(MOST)}
+            return
+        if node.kind == "list" and (parts := _split(node)):
+            before, joint, after = parts
+            body = _Body((*before, self._items(node, joint), *after), None)
         else:
-            self._add_frame(lhs, node)
+            children = iter(node.children)
+            symbols = tuple(self._names[next(children).slot] if token is None else token for token in node.pattern)
+            own = [i for i, token in enumerate(symbols) if token == node.operator]
+            body = _Body(symbols, own[0] if len(own) == 1 and node.children else None)
+            self._count_applied(node, body)
+        self._bodies[_shape(node)][body] = None
 
-    def _add_list(self, lhs: Category, node: Node, before: Symbols, joint: Symbols | None, after: Symbols) -> None:
-        order = self._orders.get(node.label) if node.children[0].kind == "member" else None
-        item = self._names[node.children[0].slot]
+    def _items(self, node: Node, joint: Symbols | None) -> Category:
+        """Give the category of the items of a list, with commas or whatever is between them."""
+        first = node.children[0]
+        item = self._names[first.slot]
+        order = self._orders.get(node.label) if first.kind == "member" else None
         if order is None:
             items = Category(f"{item.name}_LIST")
-            rows = [(lhs, (*before, items, *after)), (items, (item,))]
+            self._lists[Production(items, (item,))] += 1
             if joint is not None:
-                rows.append((items, (item, *joint, items)))
-        else:
-            places = [Category(f"{item.name}_{i + 1}") for i in range(len(order))]
-            rows = [(lhs, (*before, places[0], *after))]
-            for i, place in enumerate(places):
-                member = Category(f"{item.name}_{order[i]}")
-                rows.append((place, (member,)))
-                if i + 1 < len(places):
-                    rows.append((place, (places[i + 1],)))
-                    if joint is not None:
-                        rows.append((place, (member, *joint, places[i + 1])))
-        self._plain.update(Production(*row) for row in rows)
+                self._lists[Production(items, (item, *joint, items))] += 1
+            return items
+        places = [Category(f"{item.name}_{i + 1}") for i in range(len(order))]
+        for key, place, later in zip(order, places, [*places[1:], None], strict=True):
+            member = Category(f"{item.name}_{key}")
+            self._lists[Production(place, (member,))] += 1
+            if later:
+                self._lists[Production(place, (later,))] += 1
+                if joint is not None:
+                    self._lists[Production(place, (member, *joint, later))] += 1
+        return places[0]
 
-    def _add_frame(self, lhs: Category, node: Node) -> None:
-        if node.kind == "member" and node.slot[0] in self._orders:
-            lhs = Category(f"{lhs.name}_{node.label}")
-        children = iter(node.children)
-        rhs = tuple(self._names[next(children).slot] if token is None else token for token in node.pattern)
-        own = [i for i, token in enumerate(rhs) if token == node.operator]
-        if len(own) != 1 or not node.children:
-            self._plain[Production(lhs, rhs)] += 1
-            return
-        frame = _Frame(lhs, rhs[: own[0]], rhs[own[0] + 1 :])
-        self._operators[frame][node.operator] += 1
-        if len(node.children) == 1 and node.children[0].is_literal and not is_placeholder(node.children[0].tokens[0]):
-            self._applied[frame, node.children[0].tokens].add(node.operator)
+    def _count_applied(self, node: Node, body: _Body) -> None:
+        """Remember which operators are applied to a leaf."""
+        if body.operator is not None and len(node.children) == 1 and node.children[0].is_literal:
+            leaf = node.children[0].tokens
+            if not is_placeholder(leaf[0]):
+                before, after = body.symbols[: body.operator], body.symbols[body.operator + 1 :]
+                self._applied[before, after, leaf].add(node.operator)
 
-    def factored(self) -> Counter[Production]:
-        """Give all productions; operators that share a frame have a category of their own."""
-        counts = self._plain.copy()
-        for (frame, operators), name in zip(self._operators.items(), self._operator_names(), strict=True):
-            for operator, count in operators.items():
-                if name is None:
-                    counts[Production(frame.lhs, (*frame.before, operator, *frame.after))] += count
-                else:
-                    counts[Production(frame.lhs, (*frame.before, name, *frame.after))] += count
-                    counts[Production(name, (operator,))] += count
+    def productions(self, groups: Groups, fillers: Fillers) -> Counter[Production]:
+        """Give all productions with their counts; operators that share a frame have a category of their own."""
+        counts = self._lists.copy()
+        numbers: Counter[str] = Counter()
+        for slots, shapes in groups:
+            lhs = self._names[slots[0]]
+            uses = sum((fillers[slot] for slot in slots), Counter())
+            frames: dict[tuple[Symbols, Symbols], Counter[str]] = defaultdict(Counter)
+            for shape in sorted(shapes, key=repr):
+                for body in self._bodies[shape]:
+                    if body.operator is None:
+                        name = Category(f"{lhs.name}_{shape[2]}") if self._is_ordered(shape) else lhs
+                        counts[Production(name, body.symbols)] += uses[shape]
+                    else:
+                        frame = body.symbols[: body.operator], body.symbols[body.operator + 1 :]
+                        frames[frame][str(body.symbols[body.operator])] += uses[shape]
+            for (before, after), operators in frames.items():
+                if len(operators) == 1:
+                    counts[Production(lhs, (*before, *operators, *after))] += operators.total()
+                    continue
+                numbers[lhs.name] += 1
+                number = numbers[lhs.name]
+                category = Category(f"{lhs.name}_OP{number if number > 1 else ''}")
+                counts[Production(lhs, (*before, category, *after))] += operators.total()
+                counts.update({Production(category, (operator,)): n for operator, n in operators.items()})
         return counts
 
-    def _operator_names(self) -> Iterator[Category | None]:
-        numbers: Counter[str] = Counter()
-        for frame, operators in self._operators.items():
-            if len(operators) < 2:
-                yield None
-            else:
-                numbers[frame.lhs.name] += 1
-                number = numbers[frame.lhs.name]
-                yield Category(f"{frame.lhs.name}_OP{number if number > 1 else ''}")
+    def _is_ordered(self, shape: Shape) -> bool:
+        return shape[0] == "member" and shape[1] in self._orders
 
     def seed_rules(self) -> Iterator[Rule]:
         """Give rules for operators whose argument is not said: ⟨NT_1, NT_1 ( all )⟩."""
-        for (frame, leaf), operators in self._applied.items():
+        made: dict[Rule, None] = {}
+        for (before, after, leaf), operators in self._applied.items():
             if len(operators) >= OPERATORS:
                 target: list[str | Nt] = []
-                for symbol in (*frame.before, Nt(1), *frame.after):
+                for symbol in (*before, Nt(1), *after):
                     target += leaf if isinstance(symbol, Category) else (symbol,)
-                yield Rule((Nt(1),), tuple(target))
+                made[Rule((Nt(1),), tuple(target))] = None
+        yield from made
 
 
 def _split(node: Node) -> tuple[Symbols, Symbols | None, Symbols] | None:
     """Give the tokens before the items of a list, between any two of them, and after; None if these differ."""
     holes = [i for i, token in enumerate(node.pattern) if token is None]
-    if not holes:
-        return None
     joints = {node.pattern[a + 1 : b] for a, b in pairwise(holes)}
-    if len(joints) > 1:
+    if not holes or len(joints) > 1:
         return None
     before, after = node.pattern[: holes[0]], node.pattern[holes[-1] + 1 :]
-    return before, next(iter(joints), None), after  # type: ignore[return-value]
+    return before, next(iter(joints), None), after  # type: ignore[return-value]  # None is for children only
 
 
-def _shape(node: Node) -> tuple[Hashable, ...]:
+def _shape(node: Node) -> Shape:
     """Say what fills a slot: a value by its type, a leaf by its tokens, an operator with its number of arguments."""
     if is_placeholder(node.tokens[0]):
         return ("value", node.tokens[0].rpartition("»")[0])
     if node.is_literal:
         return ("leaf", node.tokens)
     if node.kind == "member":
-        return ("member", node.label)
-    return (node.label, "*" if node.kind == "list" else len(node.children))
+        return ("member", node.slot[0], node.label)
+    return ("list" if node.kind == "list" else len(node.children), node.label)
 
 
-def _names(trees: Sequence[Node]) -> dict[Slot, Category]:
-    """Join slots that share a filler, and name their categories."""
-    fillers: dict[Slot, Counter[tuple[Hashable, ...]]] = defaultdict(Counter)
-    for tree in trees:
-        for node in tree.walk():
-            fillers[node.slot][_shape(node)] += 1
-    first: dict[tuple[Hashable, ...], Slot] = {}
+def _sharing(fillers: Fillers) -> Groups:
+    """Join all slots that share an operator or a type of values, or many of their leaves."""
     above: dict[Slot, Slot] = {slot: slot for slot in fillers}
 
     def top(slot: Slot) -> Slot:
@@ -179,44 +197,68 @@ def _names(trees: Sequence[Node]) -> dict[Slot, Category]:
             slot = above[slot]
         return slot
 
-    def join(slot: Slot, other: Slot) -> None:
-        above[top(slot)] = top(other)
-
     leaves = {slot: {shape for shape in shapes if shape[0] == "leaf"} for slot, shapes in fillers.items()}
-    holders: dict[tuple[Hashable, ...], list[Slot]] = defaultdict(list)
+    holders: dict[Shape, list[Slot]] = defaultdict(list)
     for slot, shapes in fillers.items():
-        for shape in shapes:
-            if slot == ROOT_SLOT or shape[0] == "member":
-                continue
-            if shape[0] != "leaf":
-                join(slot, first.setdefault(shape, slot))
-                continue
-            for other in holders[shape]:
-                if len(leaves[slot] & leaves[other]) >= SHARED * min(len(leaves[slot]), len(leaves[other])):
-                    join(slot, other)
+        for shape in shapes if slot != ROOT_SLOT else ():
+            for other in holders[shape][: None if shape[0] == "leaf" else 1]:
+                common, least = leaves[slot] & leaves[other], min(len(leaves[slot]), len(leaves[other]))
+                if shape[0] != "leaf" or len(common) >= SHARED * least:
+                    above[top(slot)] = top(other)
             holders[shape].append(slot)
     groups: dict[Slot, list[Slot]] = defaultdict(list)
     for slot in fillers:
         groups[top(slot)].append(slot)
+    return [(group, {shape for slot in group for shape in fillers[slot]}) for group in groups.values()]
+
+
+def _like(fillers: Fillers) -> Groups:
+    """Give each slot its own fillers, and those of like slots that it may lack by chance; join slots that take the same.
+
+    A filler is lent if it would have been expected less than a few times, from its share in the slots that are alike.
+    """
+    holders: dict[Shape, list[Slot]] = defaultdict(list)
+    for slot, shapes in fillers.items():
+        for shape in shapes:
+            holders[shape].append(slot)
+    taken: dict[frozenset[Shape], list[Slot]] = defaultdict(list)
+    for slot, shapes in fillers.items():
+        others = {other for shape in shapes for other in holders[shape]} - {slot, ROOT_SLOT}
+        likeness = {
+            other: len(shapes.keys() & fillers[other].keys()) / len(shapes.keys() | fillers[other].keys())
+            for other in others
+        }
+        near = {other: value for other, value in likeness.items() if value >= LIKE and slot != ROOT_SLOT}
+        shares: Counter[Shape] = Counter()
+        for other, value in sorted(near.items()):
+            for shape, count in fillers[other].items():
+                shares[shape] += value * count / fillers[other].total() / sum(near.values())  # type: ignore[assignment]
+        lent = {shape for shape, share in shares.items() if share * shapes.total() < EXPECTED}
+        taken[frozenset(shapes) | lent if slot != ROOT_SLOT else frozenset(shapes)].append(slot)
+    groups: list[tuple[list[Slot], Collection[Shape]]] = []
+    for shapes_taken, slots in taken.items():
+        own = [slot for slot in slots if slot == ROOT_SLOT]
+        groups += [(own, shapes_taken)] if own else []
+        groups += [(rest, shapes_taken)] if (rest := [slot for slot in slots if slot != ROOT_SLOT]) else []
+    return groups
+
+
+def _named(groups: Groups, fillers: Fillers) -> dict[Slot, Category]:
+    """Name categories."""
     names: dict[Slot, Category] = {}
     taken: Counter[str] = Counter()
-    for group in groups.values():
-        name = _name(group, sum((fillers[slot] for slot in group), Counter()))
+    for slots, _ in groups:
+        name = _name(slots, sum((fillers[slot] for slot in slots), Counter()))
         taken[name] += 1
-        category = ROOT if group == [ROOT_SLOT] else Category(name if taken[name] == 1 else f"{name}{taken[name]}")
-        names |= dict.fromkeys(group, category)
+        category = ROOT if slots == [ROOT_SLOT] else Category(name if taken[name] == 1 else f"{name}{taken[name]}")
+        names |= dict.fromkeys(slots, category)
     return names
 
 
-def _name(group: Sequence[Slot], fillers: Counter[tuple[Hashable, ...]]) -> str:
+def _name(slots: Sequence[Slot], fillers: Counter[Shape]) -> str:
     """Name a category after a key, or after its commonest filler."""
-    keys = Counter(slot[1] for slot in group if len(slot) == 2 and slot[1] != "*")
-    kind, what = fillers.most_common(1)[0][0]
-    if keys:
-        text = keys.most_common(1)[0][0]
-    elif kind in ("value", "leaf"):
-        text = " ".join(what) if isinstance(what, tuple) else str(what)
-    else:
-        text = str(kind)
+    keys = Counter(slot[1] for slot in slots if len(slot) == 2 and slot[1] != "*")
+    _, what, *_ = fillers.most_common(1)[0][0]
+    text = keys.most_common(1)[0][0] if keys else " ".join(what) if isinstance(what, tuple) else str(what)
     letters = "".join(character if character.isalnum() else "_" for character in text.upper())
     return letters.strip("_") or "C"

@@ -127,6 +127,7 @@ class Prepared:
     preparation: Preparation
     examples: list[Example]
     categories: Categories
+    fine: Categories
     unread: tuple[int, ...]  # places of the pairs whose outputs are not of the language
 
     @property
@@ -162,8 +163,12 @@ def prepare(pairs: Sequence[tuple[str, str]], name: str = "", *, keep_case: bool
         None if keep_case else Casing.learn(inputs),
     )
     linked = [values.link(source, tree, schema.sorted) for source, tree in zip(sources, trees, strict=True)]
-    categories = Categories.learn([pair.tree for pair in linked], schema.orders)
-    return Prepared(preparation, [Example(pair.source, pair.tree.tokens) for pair in linked], categories, tuple(unread))
+    replaced = [pair.tree for pair in linked]
+    categories = Categories.learn(replaced, schema.orders)
+    fine = Categories.learn(replaced, schema.orders, fine=True)
+    return Prepared(
+        preparation, [Example(pair.source, pair.tree.tokens) for pair in linked], categories, fine, tuple(unread)
+    )
 
 
 def _filled(tokens: Sequence[str], values: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:

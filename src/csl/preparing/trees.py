@@ -12,6 +12,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from csl.languages.program import Constituent, Kind, Program
@@ -45,7 +46,7 @@ class Node:
         """Whether this is a leaf: a string, number, name or span of words."""
         return self.kind in LITERALS
 
-    @property
+    @cached_property
     def tokens(self) -> Words:
         """The tokens of this node and all below it."""
         children = iter(self.children)
@@ -115,6 +116,8 @@ class Schema:
 
 
 def _node(program: Program, constituent: Constituent, slot: Slot, schema: Schema) -> Node:
+    while (only := constituent.children) and len(only) == 1 and _span(only[0]) == _span(constituent):
+        constituent = only[0]  # one child and no token of its own
     label = constituent.label or ".".join(slot)
     operator = label
     tag = _tag(constituent, schema.tags.get(label))
@@ -124,26 +127,36 @@ def _node(program: Program, constituent: Constituent, slot: Slot, schema: Schema
         operator = words[-1] if words else content[-1]
         label = f"{label} {''.join(words) or operator}"
     kind: Kind = "list" if label in schema.variadic else constituent.kind
-    pattern: list[str | None] = []
-    children: list[Node] = []
-    at = constituent.start
-    number = len(constituent.children)
-    for i, child in enumerate(constituent.children):
-        if child is tag:
-            continue
-        pattern += (*program.tokens[at : child.start], None)
-        at = child.end
+    inner = [child for child in constituent.children if child is not tag]
+    pattern = _pattern(program, constituent, inner)
+    if kind == "list" and len(pattern) == len(inner):
+        kind = "call"  # items side by side, with nothing that says how many there may be
+    children = []
+    for i, child in enumerate(inner):
         if kind == "member":
             place: Slot = (slot[0], label)
         elif kind == "list" or child.kind == "member":
             place = (label, "*")
         else:
-            place = (label, str(number), str(i))
+            place = (label, str(len(inner)), str(i))
         children.append(_node(program, child, place, schema))
-    pattern += program.tokens[at : constituent.end]
     if order := schema.orders.get(label):
         children.sort(key=lambda child: order.index(child.label) if child.label in order else len(order))
-    return Node(kind, label, slot, tuple(pattern), tuple(children), operator)
+    return Node(kind, label, slot, pattern, tuple(children), operator)
+
+
+def _span(constituent: Constituent) -> tuple[int, int]:
+    return constituent.start, constituent.end
+
+
+def _pattern(program: Program, constituent: Constituent, inner: Sequence[Constituent]) -> tuple[str | None, ...]:
+    """Give the tokens of a constituent with None in place of each child."""
+    pattern: list[str | None] = []
+    at = constituent.start
+    for child in inner:
+        pattern += (*program.tokens[at : child.start], None)
+        at = child.end
+    return (*pattern, *program.tokens[at : constituent.end])
 
 
 def _orders(trees: Iterable[Node]) -> dict[str, list[str]]:
