@@ -22,7 +22,7 @@ ROWS = [
     ["parsing"],
     ["grammar"],
     ["engine", "examples"],
-    ["kernels", "lock", "arrays", "options", "hub"],
+    ["kernels", "lock", "arrays", "options", "hub", "languages"],
     ["files", "log"],
     ["errors"],
 ]

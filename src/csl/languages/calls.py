@@ -7,9 +7,10 @@ that prepared data (`f ( a , b )`) reads alike. One pass over the lexemes, witho
 from dataclasses import dataclass, field
 
 from csl.languages.lexing import DEEPEST, Lexed, atom, fail, lex, lexer, same_tokens, string_pattern
-from csl.languages.program import Constituent, Program
+from csl.languages.program import Constituent, Kind, Program
 
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
+_SIGNS = frozenset("()[]{},;=:")
 _NAME = r"[^\s()\[\]{},;=\"'`:<>!~|&+*/^%](?:[^\s()\[\]{},;=\"'`:<>!~|]|:(?=[\w/])|(?<=\w)'(?=\w))*+"
 _NUMBER = r"[+-]?\d++(?:[.:/-]\d++)*+(?![\w:])"
 
@@ -35,7 +36,7 @@ class Calls:
 
     def read(self, text: str) -> Program:
         """Read a call, several in a row, or a lone name or literal."""
-        lexed = lex(self._lexeme, text, self.quotes)
+        lexed = lex(self._lexeme, text, self.quotes, ":")
         return Program(lexed.tokens, lexed.gaps, _parse(lexed))
 
     def same(self, a: str, b: str) -> bool:
@@ -48,7 +49,9 @@ def _parse(lexed: Lexed) -> Constituent:
     stack = [_Open("", "", 0)]
     for i, lexeme in enumerate(lexed.lexemes):
         top = stack[-1]
-        if lexeme in _CLOSING:
+        if lexeme not in _SIGNS:
+            top.items.append(atom(lexed, i))
+        elif lexeme in _CLOSING:
             if len(stack) > DEEPEST:
                 fail(lexed, i, f"brackets are nested more than {DEEPEST} deep")
             called = top.items and lexeme == "(" and top.items[-1].kind == "name"
@@ -59,19 +62,17 @@ def _parse(lexed: Lexed) -> Constituent:
                 fail(lexed, i, f"{lexeme!r} closes no bracket")
             _end_argument(lexed, i, top)
             stack.pop()
-            called = top.bracket == "(" and top.label
-            done = Constituent("call" if called else "list", top.label, top.start, starts[i + 1], tuple(top.children))
+            kind: Kind = "call" if top.label else "list"
+            done = Constituent(kind, top.label, top.start, starts[i + 1], tuple(top.children))
             stack[-1].items.append(done)
         elif lexeme in ",;":
             if not top.items:
                 fail(lexed, i, f"nothing before {lexeme!r}")
             _end_argument(lexed, i, top)
-        elif lexeme in ("=", ":"):
+        else:
             if top.key or len(top.items) != 1 or top.items[0].kind not in ("name", "string"):
                 fail(lexed, i, f"no name before {lexeme!r}")
             top.key = top.items.pop()
-        else:
-            top.items.append(atom(lexed, i))
     end = len(lexed.lexemes)
     if len(stack) > 1:
         fail(lexed, end, f"{stack[-1].bracket!r} is not closed")

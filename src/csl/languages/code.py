@@ -4,7 +4,7 @@ Brackets make constituents where they balance, and operators that are common in 
 (`csl.languages.grouping`).
 """
 
-from csl.languages.characters import CHARACTER
+from csl.languages.characters import CHARACTERS
 from csl.languages.grouping import group
 from csl.languages.lexing import lex, lexer, same_tokens
 from csl.languages.program import Program
@@ -13,8 +13,8 @@ _OPERATORS = (
     r"===|!==|<=>|\.\.\.|->|=>|==|!=|<>|<=|>=|=~|!~|~=|:=|\+=|-=|\*=|/=|&&|\|\||::|\*\*|<<|>>|\.\.|//|\^\^|\?\?|\|>"
 )
 _STRING = r'"[^"\\\n]*+(?:\\.[^"\\\n]*+)*+"' + r"|(?<![\w)\]])'[^'\\\n]*+(?:\\.[^'\\\n]*+)*+'(?!\w)"
-_WORD = rf"(?:{CHARACTER})++(?:['’](?:{CHARACTER})++)*+"
-_NUMBER = rf"\d++(?:[.,:]\d++)*+(?!{CHARACTER})"
+_WORD = rf"(?:{CHARACTERS})++(?:['’](?:{CHARACTERS})++)*+"
+_NUMBER = rf"\d++(?:[.,:]\d++)*+(?!{CHARACTERS})"
 
 
 class Code:

@@ -4,6 +4,7 @@ Only what stands directly beside an operator is joined, so that words of the not
 are; brackets that do not balance are punctuation. Linear in the number of items for each level of operators.
 """
 
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
@@ -12,8 +13,10 @@ from csl.languages.program import Constituent, Kind
 
 CLOSING = {"(": ")", "[": "]", "{": "}"}
 SEPARATORS = (";", ",")
+_WORD = re.compile(r"\w")
 _PATH = frozenset({".", "::", "->"})
 _LEVELS: tuple[tuple[frozenset[str], Kind], ...] = (
+    (_PATH, "call"),
     (frozenset({"*", "/", "%", "**"}), "call"),
     (frozenset({"+", "-"}), "call"),
     (frozenset({"==", "!=", "<>", "<=", ">=", "<", ">", "=~", "~=", "!~", "===", "!=="}), "call"),
@@ -49,6 +52,8 @@ def group(lexed: Lexed) -> Constituent:
 
 def join(items: Sequence[Item], operators: Collection[str], kind: Kind) -> list[Item]:
     """Make one constituent of each run `a op b op c`; with another operator after it, the run is its first part."""
+    if not any(isinstance(item, Sign) and item.text in operators for item in items):
+        return list(items)
     joined: list[Item] = []
     i = 0
     while i < len(items):
@@ -124,7 +129,7 @@ def _add_bracket(items: list[Item], bracket: str, start: int, end: int, inside: 
 
 def _item(lexed: Lexed, lexeme: int) -> Item:
     text = lexed.lexemes[lexeme]
-    if text[0] in lexed.quotes and len(text) > 1 or any(c.isalnum() or c == "_" for c in text):
+    if (text[0] in lexed.quotes and len(text) > 1) or _WORD.search(text):
         return atom(lexed, lexeme)
     return Sign(text, lexed.starts[lexeme], lexed.starts[lexeme + 1])
 
@@ -150,8 +155,7 @@ def _arguments(items: Sequence[Item]) -> tuple[Constituent, ...]:
 
 def _argument(items: list[Item]) -> list[Constituent]:
     """Join what operators join; what is still several items is a list of them, punctuation alone a name."""
-    items = join(items, _PATH, "call")
-    for operators, kind in _LEVELS:
+    for operators, kind in _LEVELS if len(items) > 2 else ():
         items = join(items, operators, kind)
     children = [item for item in items if isinstance(item, Constituent)]
     if not items or (len(items) == 1 and children):

@@ -5,11 +5,12 @@ string is cut into its quotes and its words, so that rules can be learnt about t
 words (`caf\u00e9`) or between them (`\n`). Linear in the text.
 """
 
+import json
 import re
 from collections.abc import Sequence
 from typing import NamedTuple, NoReturn
 
-from csl.languages.characters import CHARACTER, JOINT, words_pattern
+from csl.languages.characters import CHARACTERS, JOINT, words_pattern
 from csl.languages.program import Constituent
 
 DEEPEST = 200
@@ -46,9 +47,7 @@ def _body(quote: str) -> str:
     return rf"{quote}[^{quote}\\]*+(?:(?:{within})[^{quote}\\]*+)*+"
 
 
-_INSIDE = lexer(
-    r"\\[nrt]|" + words_pattern(rf"{CHARACTER}|\\u[0-9a-fA-F]{{4}}|\\[^\snrt]", rf"(?:{JOINT}|''|\"\")")
-)
+_INSIDE = lexer(r"\\[nrt]|" + words_pattern(rf"{CHARACTERS}|\\u[0-9a-fA-F]{{4}}|\\[^\snrt]", rf"{JOINT}|''|\"\""))
 
 
 def lex(pattern: re.Pattern[str], text: str, quotes: str = "", after_key: str = "") -> Lexed:
@@ -58,21 +57,36 @@ def lex(pattern: re.Pattern[str], text: str, quotes: str = "", after_key: str = 
     """
     gaps, lexemes = zip(*pairs(pattern, text), strict=True)
     lexemes = lexemes[:-1]
-    if not any(quote in text for quote in quotes):
-        return Lexed(lexemes, gaps, lexemes, range(len(gaps)), quotes)
+    strings = [i for i, lexeme in enumerate(lexemes) if lexeme[0] in quotes and len(lexeme) > 1]
     tokens: list[str] = []
     between: list[str] = []
-    starts = [0]
-    for i, lexeme in enumerate(lexemes):
-        between.append(gaps[i])
-        tokens.append(lexeme)
-        key = lexemes[i + 1 : i + 2] == (after_key,) and len(lexeme.split()) == 1
-        if lexeme[0] in quotes and not key and (i + 1 < len(lexemes) or _closed(lexeme)):
-            inside = pairs(_INSIDE, lexeme[1:-1])
-            tokens[-1:] = (lexeme[0], *(token for _, token in inside[:-1]), lexeme[0])
-            between += [gap for gap, _ in inside]
-        starts.append(len(tokens))
-    return Lexed(tuple(tokens), (*between, gaps[-1]), lexemes, starts, quotes)
+    starts: list[int] = []
+    done = 0  # lexemes before it are in the lists
+    for i in strings:
+        string = lexemes[i]
+        key = lexemes[i + 1 : i + 2] == (after_key,) and len(string.split()) == 1
+        if key or not (i + 1 < len(lexemes) or _closed(string)):
+            continue
+        starts += range(len(tokens), len(tokens) + i - done + 1)
+        tokens += lexemes[done:i]
+        between += gaps[done : i + 1]
+        words, spaces = cut_string(string)
+        tokens += words
+        between += spaces
+        done = i + 1
+    if not done:
+        return Lexed(lexemes, gaps, lexemes, range(len(gaps)), quotes)
+    starts += range(len(tokens), len(tokens) + len(gaps) - done)
+    return Lexed((*tokens, *lexemes[done:]), (*between, *gaps[done:]), lexemes, starts, quotes)
+
+
+def cut_string(string: str) -> tuple[Sequence[str], Sequence[str]]:
+    """Return the tokens of a string with its quotes, and the gaps between them."""
+    quote, inside = string[0], string[1:-1]
+    if inside.isascii() and inside.isidentifier():  # one word, as most strings are
+        return (quote, inside, quote), ("", "")
+    words = pairs(_INSIDE, inside)
+    return (quote, *[token for _, token in words[:-1]], quote), [gap for gap, _ in words]
 
 
 def pairs(pattern: re.Pattern[str], text: str) -> list[tuple[str, str]]:
@@ -95,21 +109,19 @@ def atom(lexed: Lexed, lexeme: int) -> Constituent:
         if lexeme + 1 == len(lexed.lexemes) and not _closed(text):
             fail(lexed, lexeme, f"{text[0]} is not closed")
         return Constituent("string", content(text), start, end)
-    return Constituent("number" if NUMBER.fullmatch(text) else "name", text, start, end)
+    number = text[0] in "+-0123456789" and NUMBER.fullmatch(text)
+    return Constituent("number" if number else "name", text, start, end)
 
 
 def content(string: str) -> str:
     """Return what a string says: without its quotes and escapes."""
     quote, inside = string[0], string[1:-1]
-    if "\\" not in inside and quote not in inside:
-        return inside
-    return re.sub(rf"\\(u[0-9a-fA-F]{{4}}|[\s\S])|{quote}{quote}", lambda m: _unescape(m[1] or quote), inside)
-
-
-def _unescape(escape: str) -> str:
-    if len(escape) > 1:
-        return chr(int(escape[1:], 16))
-    return {"n": "\n", "r": "\r", "t": "\t"}.get(escape, escape)
+    if "\\" in inside and quote == '"':
+        try:
+            return json.loads(string, strict=False)
+        except ValueError:
+            pass  # escapes that JSON does not have
+    return re.sub(rf"\\([\s\S])|{quote}({quote})", lambda m: m[1] or m[2], inside)
 
 
 def _closed(string: str) -> bool:

@@ -7,7 +7,7 @@ together.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 Kind = Literal["call", "list", "member", "string", "number", "name", "words"]
 """What a constituent is:
@@ -21,8 +21,7 @@ Kind = Literal["call", "list", "member", "string", "number", "name", "words"]
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Constituent:
+class Constituent(NamedTuple):
     """Tokens `start` to `end` of a program; those in no child (operator, brackets, commas) are its own."""
 
     kind: Kind

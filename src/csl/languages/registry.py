@@ -21,6 +21,8 @@ LANGUAGES: tuple[Language, ...] = (Json(), Top(), SExpressions(), Sql(), Calls()
 ENOUGH = 0.9
 """A language is preferred to those after it if it reads this share of the outputs."""
 LOOKED_AT = 1000
+HOPELESS = 50
+"""A language that reads none of so many outputs is not tried on the others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,14 +47,13 @@ def language(name: str) -> Language:
 def detect(outputs: Sequence[str]) -> Detected:
     """Return the first language that reads nearly all outputs, or the one that reads most.
 
-    Looks at 1,000 outputs at most, evenly spread. A language that finds no constituent in any of them is left to those
-    after it.
+    Looks at 1,000 outputs at most, evenly spread. Where a language finds no constituents in any output (`yes`, `no`),
+    they are left to tokens and code.
     """
-    step = max(1, len(outputs) // LOOKED_AT)
-    sample = outputs[::step][:LOOKED_AT]
+    sample = outputs[:: max(1, len(outputs) // LOOKED_AT)][:LOOKED_AT]
     best = Detected(LANGUAGES[-1], 0.0)
     for known in LANGUAGES:
-        share = _share(known, sample)
+        share = _share(known, sample, flat=known in LANGUAGES[-2:])
         if share >= ENOUGH:
             return Detected(known, share)
         if share > best.share:
@@ -60,15 +61,16 @@ def detect(outputs: Sequence[str]) -> Detected:
     return best
 
 
-def _share(language: Language, outputs: Sequence[str]) -> float:
-    read = structured = 0
+def _share(language: Language, outputs: Sequence[str], flat: bool) -> float:
+    """Return the share of outputs that a language reads, zero if all are flat and must not be."""
+    read = 0
     for i, output in enumerate(outputs):
+        if i == HOPELESS and not read:
+            return 0.0
         try:
             program = language.read(output)
         except ValueError:
-            if i == 20 and not read:
-                return 0.0
             continue
         read += 1
-        structured += bool(program.root.children)
-    return read / len(outputs) if structured else 0.0
+        flat = flat or bool(program.root.children)
+    return read / len(outputs) if flat and outputs else 0.0

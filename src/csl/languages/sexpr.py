@@ -29,6 +29,7 @@ class SExpressions:
 
 def _parse(lexed: Lexed) -> Constituent:
     starts = lexed.starts
+    marked = not _MARKS.isdisjoint(lexed.lexemes)
     stack: list[tuple[int, list[Constituent]]] = [(0, [])]  # lexeme after the bracket, items
     for i, lexeme in enumerate(lexed.lexemes):
         if lexeme == "(":
@@ -39,6 +40,7 @@ def _parse(lexed: Lexed) -> Constituent:
             first, items = stack.pop()
             if not stack:
                 fail(lexed, i, "')' closes no bracket")
+            items = _with_marks(items) if marked else items
             stack[-1][1].append(_list(lexed, first, items, starts[i + 1]))
         else:
             stack[-1][1].append(atom(lexed, i))
@@ -57,7 +59,6 @@ def _parse(lexed: Lexed) -> Constituent:
 
 def _list(lexed: Lexed, first: int, items: list[Constituent], end: int) -> Constituent:
     """Build the constituent of a list whose first lexeme after the bracket is `first`."""
-    items = _with_marks(items)
     start = lexed.starts[first - 1]
     if items and items[0].kind == "name":
         return Constituent("call", items[0].label, start, end, tuple(_with_members(items[1:])))
@@ -66,8 +67,6 @@ def _list(lexed: Lexed, first: int, items: list[Constituent], end: int) -> Const
 
 def _with_marks(items: list[Constituent]) -> list[Constituent]:
     """Let each list begin with the reader marks before it."""
-    if not any(item.label in _MARKS for item in items):
-        return items
     marked: list[Constituent] = []
     for item in items:
         start = item.start

@@ -5,25 +5,26 @@ like the other, else between two like them. Whether a quote opens or closes a st
 by counting quotes; indentation that follows the depth of brackets is kept relative to it. Linear in the tokens.
 """
 
+import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import chain, pairwise
 
+from csl.languages.characters import ALONE
 from csl.languages.lexing import NUMBER
 from csl.languages.program import Text
 
-_EDGE = "edge"
+_ALONE = re.compile(f"[{ALONE}]")
 _LIKE_WORDS = ("word", "number")  # side by side they would be read as one
 _INDENT = "\0"  # in a gap: as many units of indentation as brackets are open
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """A token as its neighbours see it: `exact` tells it from all others, `like` is its class."""
-
-    exact: str
-    like: str
-    depth: int
+_Place = tuple[str, str]
+"""A token as its neighbours see it: a name that tells it from all others, and its class."""
+_START: _Place = ("start ", "edge")
+_END: _Place = ("end ", "edge")
 
 
 @dataclass(frozen=True)
@@ -34,39 +35,38 @@ class Spacing:
     unit: str
     """One step of indentation."""
     gaps: Mapping[str, tuple[str, float]]
-    _known: dict[tuple[str, str], str] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _known: dict[tuple[_Place, _Place], str] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @classmethod
     def learn(cls, texts: Iterable[Text], quotes: str = "") -> "Spacing":
         """Count the gaps of texts in whose language strings are between any of these quotes."""
-        pairs: dict[tuple[str, str, str, str], Counter[str]] = {}
-        seen = [(text.gaps, list(_places(text.tokens, quotes))) for text in texts]
+        seen = [(text.gaps, _places(text.tokens, quotes)) for text in texts]
         unit = _indentation(seen)
+        counts: Counter[tuple[_Place, _Place, str]] = Counter()
         for gaps, places in seen:
-            for gap, left, right in zip(gaps, places, places[1:], strict=False):
-                key = left.exact, left.like, right.exact, right.like
-                pairs.setdefault(key, Counter())[_relative(gap, unit, right.depth)] += 1
-        return cls(quotes, unit, _distinct(pairs))
+            relative = _relative(gaps, places, unit) if unit else gaps
+            counts.update(zip(places, places[1:], relative, strict=False))
+        return cls(quotes, unit, _distinct(counts))
 
     def write(self, tokens: Sequence[str]) -> str:
         """Join tokens by the gaps that training has between such tokens."""
-        written: list[str] = []
-        left: _Place | None = None
-        for token, right in zip(("", *tokens, ""), _places(tokens, self.quotes), strict=True):
-            if left:
-                gap = self._gap(left, right)
-                written.append(gap.replace(_INDENT, self.unit * right.depth) + token)
-            left = right
-        return "".join(written)
+        places = _places(tokens, self.quotes)
+        gaps = [self._gap(left, right) for left, right in pairwise(places)]
+        if self.unit:
+            gaps = [gap.replace(_INDENT, self.unit * depth) for gap, depth in zip(gaps, _depths(places), strict=True)]
+        return "".join(gap + token for gap, token in zip(gaps, (*tokens, ""), strict=True))
 
     def _gap(self, left: _Place, right: _Place) -> str:
-        key = left.exact, right.exact
-        if key not in self._known:
-            contexts = _contexts(left.exact, left.like, right.exact, right.like)
-            apart = left.like.startswith(_LIKE_WORDS) and right.like.startswith(_LIKE_WORDS)
+        key = left, right
+        gap = self._known.get(key)
+        if gap is None:
+            contexts = _contexts(left, right)
             gap = _choose(self.gaps, contexts[:3])
-            self._known[key] = gap if gap is not None else " " if apart else _choose(self.gaps, contexts[3:]) or ""
-        return self._known[key]
+            if gap is None:
+                apart = left[1].startswith(_LIKE_WORDS) and right[1].startswith(_LIKE_WORDS)
+                gap = " " if apart else _choose(self.gaps, contexts[3:]) or ""
+            self._known[key] = gap
+        return gap
 
     def to_json(self) -> dict[str, object]:
         """Return what `from_json` takes."""
@@ -81,23 +81,26 @@ class Spacing:
         raise ValueError("not the spacing of texts: `quotes`, `unit` or `gaps` is missing")
 
 
-def _places(tokens: Sequence[str], quotes: str) -> Iterator[_Place]:
-    """Yield the places of the start, of all tokens, and of the end."""
-    yield _Place("start ", _EDGE, 0)
-    inside, depth = "", 0
+def _places(tokens: Sequence[str], quotes: str) -> list[_Place]:
+    """Return the places of the start, of all tokens, and of the end."""
+    places = [_START]
+    inside = ""
     for token in tokens:
-        if inside and token != inside:
-            yield _Place(f"{token} {inside}", f"{_class(token)} {inside}", depth)
-        elif token and token in quotes:
-            role = "close" if inside else "open"
-            inside = "" if inside else token
-            yield _Place(f"{token} {role}", f"{role} quote", depth)
+        if inside:
+            places.append((f"{token} close", "close quote") if token == inside else _place(token, inside))
+            inside = "" if token == inside else inside
+        elif token in quotes:
+            places.append((f"{token} open", "open quote"))
+            inside = token
         else:
-            like = _class(token)
-            depth -= like == "closing" and depth > 0
-            yield _Place(token, like, depth)
-            depth += like == "opening"
-    yield _Place("end ", _EDGE, depth)
+            places.append(_place(token, ""))
+    return [*places, _END]
+
+
+@lru_cache(maxsize=1 << 16)
+def _place(token: str, inside: str) -> _Place:
+    """Return the place of a token, in a string between such quotes or in none."""
+    return (f"{token} {inside}", f"{_class(token)} {inside}") if inside else (token, _class(token))
 
 
 def _class(token: str) -> str:
@@ -107,13 +110,16 @@ def _class(token: str) -> str:
         return "closing"
     if NUMBER.fullmatch(token):
         return "number"
+    if _ALONE.match(token):
+        return "character"
     if token[0] in "'’" and len(token) > 1:
         return "clitic"
     return "word" if any(map(str.isalnum, token)) or "_" in token else f"sign {token}"
 
 
-def _contexts(left: str, left_like: str, right: str, right_like: str) -> list[tuple[str, ...]]:
+def _contexts(left_place: _Place, right_place: _Place) -> list[tuple[str, ...]]:
     """Name what a gap may depend on, from the most specific; tabs are in no token."""
+    (left, left_like), (right, right_like) = left_place, right_place
     return [
         (f"{left}\t{right}",),
         (f"{left}\t\t{right_like}", f"{left_like}\t\t\t{right}"),
@@ -133,18 +139,19 @@ def _choose(gaps: Mapping[str, tuple[str, float]], contexts: Sequence[tuple[str,
     return None
 
 
-def _distinct(pairs: Mapping[tuple[str, str, str, str], Counter[str]]) -> dict[str, tuple[str, float]]:
+def _distinct(counts: Mapping[tuple[_Place, _Place, str], int]) -> dict[str, tuple[str, float]]:
     """Return the commonest gap of each context; of two exact tokens only where less specific contexts say otherwise."""
-    counts: dict[str, Counter[str]] = {}
-    for key, counter in pairs.items():
-        for alike in _contexts(*key)[1:]:
-            for context in alike:
-                counts.setdefault(context, Counter()).update(counter)
-    gaps = {context: _commonest(counter) for context, counter in sorted(counts.items())}
-    for key, counter in sorted(pairs.items()):
-        contexts = _contexts(*key)
-        if _choose(gaps, contexts) != _commonest(counter)[0]:
-            gaps[contexts[0][0]] = _commonest(counter)
+    pairs: dict[tuple[_Place, _Place], Counter[str]] = {}
+    contexts: dict[str, Counter[str]] = {}
+    for (left, right, gap), count in counts.items():
+        pairs.setdefault((left, right), Counter())[gap] += count
+        for context in chain(*_contexts(left, right)[1:]):
+            contexts.setdefault(context, Counter())[gap] += count
+    gaps = {context: _commonest(counter) for context, counter in sorted(contexts.items())}
+    for (left, right), counter in sorted(pairs.items()):
+        both, *others = _contexts(left, right)
+        if _choose(gaps, others) != _commonest(counter)[0]:
+            gaps[both[0]] = _commonest(counter)
     return gaps
 
 
@@ -153,19 +160,34 @@ def _commonest(counter: Counter[str]) -> tuple[str, float]:
     return gap, round(counter[gap] / counter.total(), 4)
 
 
+def _depths(places: Sequence[_Place]) -> list[int]:
+    """Return how many brackets are open around each place but the first."""
+    depths: list[int] = []
+    depth = 0
+    for _, like in places[1:]:
+        depth -= like == "closing" and depth > 0
+        depths.append(depth)
+        depth += like == "opening"
+    return depths
+
+
 def _indentation(seen: Iterable[tuple[tuple[str, ...], list[_Place]]]) -> str:
-    """Return the commonest indentation that one open bracket gives."""
+    """Return the commonest indentation that one open bracket gives, empty if there is none."""
     units: Counter[str] = Counter()
     for gaps, places in seen:
-        for gap, right in zip(gaps, places[1:], strict=True):
-            indentation = gap.rpartition("\n")[2] if "\n" in gap else ""
-            unit = indentation[: len(indentation) // right.depth] if right.depth else ""
-            if unit and unit * right.depth == indentation:
-                units[unit] += 1
-    return min(units, key=lambda unit: (-units[unit], unit), default="")
+        if not any("\n" in gap for gap in gaps):
+            continue
+        for gap, depth in zip(gaps, _depths(places), strict=True):
+            _, newline, indentation = gap.rpartition("\n")
+            unit = indentation[: len(indentation) // depth] if newline and depth else ""
+            units[unit] += unit * depth == indentation and unit != ""
+    return min(+units, key=lambda unit: (-units[unit], unit), default="")
 
 
-def _relative(gap: str, unit: str, depth: int) -> str:
+def _relative(gaps: Sequence[str], places: Sequence[_Place], unit: str) -> list[str]:
     """Write indentation that follows the depth of brackets as such."""
-    head, newline, indentation = gap.rpartition("\n")
-    return head + newline + _INDENT if newline and unit and indentation == unit * depth else gap
+    relative: list[str] = []
+    for gap, depth in zip(gaps, _depths(places), strict=True):
+        head, newline, indentation = gap.rpartition("\n")
+        relative.append(head + newline + _INDENT if newline and indentation == unit * depth else gap)
+    return relative

@@ -11,7 +11,7 @@ from csl.languages.program import Program
 
 _APART = re.compile(
     r"[()\[\]{},;\"]"  # alone
-    r"|(?:[^\s()\[\]{},;\"]|(?<=\w)[(\[{][^\s()\[\]{}]*[)\]}])+(?<![\w)\]}][.?!:])"  # `Constraint[Event]`, not `you?`
+    r"|(?:[^\s()\[\]{},;\"]|(?<=\w)\[[^\s()\[\]{}]*\])+(?<![\w\]][.?!:])"  # `Constraint[Event]`, not `you?`
 )
 
 

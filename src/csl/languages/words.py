@@ -11,7 +11,6 @@ from csl.languages.characters import words_pattern
 from csl.languages.lexing import lex, lexer
 from csl.languages.program import Text
 
-
 _WORDS = lexer(words_pattern())
 
 
@@ -25,6 +24,6 @@ def normal(token: str, keep_case: bool = False) -> str:
     """Return the form by which tokens are compared: compatible characters alike, and without case unless it is kept."""
     if token.isascii():
         return token if keep_case else token.lower()
-    form = unicodedata.normalize("NFKC", token)
-    form = form if keep_case else unicodedata.normalize("NFKC", form.casefold())
-    return form if form and not any(map(str.isspace, form)) else token  # a token has no white space in it
+    form = unicodedata.normalize("NFKD", token)
+    form = form if keep_case else form.casefold()
+    return unicodedata.normalize("NFKC", "".join(form.split())) or token  # some forms have white space: `¨`
