@@ -87,7 +87,9 @@ class _Builder:
             return
         if node.kind == "list" and (parts := _split(node)):
             before, joint, after = parts
-            body = _Body((*before, self._items(node, joint), *after), None)
+            items = self._items(node, joint)
+            first = () if before or after else (self._names[node.children[0].slot], *(joint or ()))
+            body = _Body((*before, *first, items, *after), None)  # without brackets there are two items, at least
         else:
             children = iter(node.children)
             symbols = tuple(self._names[next(children).slot] if token is None else token for token in node.pattern)
@@ -213,7 +215,7 @@ def _sharing(fillers: Fillers) -> Groups:
 
 
 def _like(fillers: Fillers) -> Groups:
-    """Give each slot its own fillers, and those of like slots that it may lack by chance; join slots that take the same.
+    """Give each slot its own fillers, and those of like slots that it may lack by chance; join slots that are equal.
 
     A filler is lent if it would have been expected less than a few times, from its share in the slots that are alike.
     """

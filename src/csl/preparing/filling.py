@@ -1,14 +1,21 @@
 """Synthetic pairs with values in them, in raw text, of which only those are kept that can be believed.
 
-A sampled pair has placeholders. It is kept if each of them is on both sides, and if the best parse of its input is its
-output (the cycle check); pairs with equal inputs are parsed once. Then values are drawn for the placeholders, of a type
-uniformly, different ones for different placeholders. The draws depend on the seed and the place in the stream only.
+A sampled pair has placeholders. It is kept if
+
+- each of them is on both sides, and is said once;
+- its input has few neighbours that training lacks, and its output at most one filler that is new to its slot: a new
+  combination, but not all is new at once;
+- the best parse of its input is its output (the cycle check). Pairs with equal inputs are parsed once.
+
+Then values are drawn for the placeholders, uniformly among those of the type, different ones for different
+placeholders. The draws depend on the seed and the place in the stream only.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from functools import cached_property
+from itertools import islice, pairwise
 
 import numpy as np
 
@@ -17,9 +24,50 @@ from csl.engine.threads import ONE_THREAD
 from csl.examples import Example
 from csl.model.model import Model, Parse
 from csl.preparing.preparation import Preparation
+from csl.preparing.trees import Node
 from csl.preparing.values import Entry, is_placeholder, type_of_placeholder
 
 CHUNK = 1000  # pairs that are parsed together
+NEW_NEIGHBOURS = 1 / 4  # of the neighbours of an input may be new, at most
+NEW_FILLERS = 1  # of an output, at most
+
+Words = tuple[str, ...]
+
+
+class Familiar:
+    """What training has: words side by side in inputs, and what fills which slot in outputs."""
+
+    def __init__(self, preparation: Preparation, examples: Iterable[Example]) -> None:
+        self._preparation = preparation
+        self._neighbours: set[tuple[str, str]] = set()
+        self._fillers: set[tuple[Words, str]] = set()
+        for example in set(examples):
+            self._neighbours.update(_neighbours(example.source))
+            self._fillers.update(self._filled(example.target))
+
+    def has_most_of(self, pair: Example) -> bool:
+        """Whether a pair is new in few respects only."""
+        neighbours = _neighbours(pair.source)
+        new = sum(pair not in self._neighbours for pair in neighbours)
+        if new > NEW_NEIGHBOURS * len(neighbours):
+            return False
+        return len(self._filled(pair.target) - self._fillers) <= NEW_FILLERS
+
+    def _filled(self, tokens: Words) -> set[tuple[Words, str]]:
+        preparation = self._preparation
+        tree = preparation.schema.tree(preparation.read(preparation.spacing.write(tokens)))
+        return {(node.slot, _filler(node)) for node in tree.walk()}
+
+
+def _neighbours(source: Words) -> list[tuple[str, str]]:
+    types = [type_of_placeholder(token) if is_placeholder(token) else token for token in source]
+    return list(pairwise(["", *types, ""]))
+
+
+def _filler(node: Node) -> str:
+    if is_placeholder(node.tokens[0]):
+        return type_of_placeholder(node.tokens[0])
+    return " ".join(node.tokens) if node.is_literal else node.label
 
 
 @dataclass
@@ -28,32 +76,53 @@ class Filling:
 
     preparation: Preparation
     model: Model
+    examples: Sequence[Example]  # of training, prepared
     seed: int = 0
     engine: Engine = ONE_THREAD
     looked_at: int = 0
-    kept: int = 0
-    _believed: dict[tuple[str, ...], tuple[str, ...] | None] = field(default_factory=dict)
+    _outputs: dict[Words, Words | None] = field(default_factory=dict)
+
+    @cached_property
+    def _familiar(self) -> Familiar:
+        return Familiar(self.preparation, self.examples)
+
+    @cached_property
+    def _values(self) -> Mapping[str, list[Entry]]:
+        found: dict[str, list[Entry]] = defaultdict(list)
+        for entry in self.preparation.values.entries:
+            found[entry.type].append(entry)
+        return found
 
     def fill(self, pairs: Iterable[Example]) -> Iterator[Example]:
         """Give the pairs that can be believed, as raw text split at white space."""
         stream = iter(pairs)
-        entries = _by_type(self.preparation.values.entries)
         while chunk := list(islice(stream, CHUNK)):
-            self._parse({pair.source for pair in chunk if _matches(pair)} - self._believed.keys())
+            good = {pair: _matches(pair) and self._familiar.has_most_of(pair) for pair in set(chunk)}
+            self._parse({pair.source for pair, is_good in good.items() if is_good} - self._outputs.keys())
             for pair in chunk:
                 self.looked_at += 1
-                if _matches(pair) and self._believed.get(pair.source) == pair.target:
-                    rng = np.random.default_rng([self.seed, self.looked_at])
-                    if values := _draw(pair, entries, rng):
-                        self.kept += 1
-                        yield self._write(pair, values[0])
+                if good[pair] and self._outputs[pair.source] == pair.target:
+                    values = self._draw(pair, np.random.default_rng([self.seed, self.looked_at]))
+                    if values is not None:
+                        yield self._write(pair, values)
 
-    def _parse(self, sources: set[tuple[str, ...]]) -> None:
+    def _parse(self, sources: set[Words]) -> None:
         ordered = sorted(sources)
         for source, parse in zip(ordered, self.model.outcomes(ordered, self.engine), strict=True):
-            self._believed[source] = parse.target if isinstance(parse, Parse) else None
+            self._outputs[source] = parse.target if isinstance(parse, Parse) else None
 
-    def _write(self, pair: Example, values: dict[str, Entry]) -> Example:
+    def _draw(self, pair: Example, rng: np.random.Generator) -> dict[str, Entry] | None:
+        """Draw different values for the placeholders of a pair; None if a type has too few."""
+        values: dict[str, Entry] = {}
+        for token in filter(is_placeholder, pair.source):
+            taken = {entry.tokens for entry in values.values()}
+            free = [entry for entry in self._values[type_of_placeholder(token)] if entry.tokens not in taken]
+            if not free:
+                return None
+            values[token] = free[int(rng.integers(len(free)))]
+        return values
+
+    def _write(self, pair: Example, values: Mapping[str, Entry]) -> Example:
         written = self.preparation
         return Example.of(written.input(pair.source, values), written.output(pair.target, values), **pair.meta)
 
@@ -62,22 +131,3 @@ def _matches(pair: Example) -> bool:
     """Whether the placeholders of both sides are the same, and each is said once."""
     said = [token for token in pair.source if is_placeholder(token)]
     return len(said) == len(set(said)) and set(said) == {token for token in pair.target if is_placeholder(token)}
-
-
-def _by_type(entries: Sequence[Entry]) -> dict[str, list[Entry]]:
-    found: dict[str, list[Entry]] = defaultdict(list)
-    for entry in entries:
-        found[entry.type].append(entry)
-    return found
-
-
-def _draw(pair: Example, entries: dict[str, list[Entry]], rng: np.random.Generator) -> list[dict[str, Entry]]:
-    """Draw different values for the placeholders of a pair; none if a type has too few."""
-    values: dict[str, Entry] = {}
-    for token in dict.fromkeys(filter(is_placeholder, pair.source)):
-        taken = {entry.tokens for entry in values.values()}
-        free = [entry for entry in entries[type_of_placeholder(token)] if entry.tokens not in taken]
-        if not free:
-            return []
-        values[token] = free[int(rng.integers(len(free)))]
-    return [values]

@@ -335,6 +335,7 @@ def _comparable(word: str) -> str:
 
 def _spellings(node: Node) -> Iterator[Words]:
     """Give the words under which a leaf may be in an input: all of it, or an identifier without what it starts with."""
+    yield (_comparable(normal(node.label)),)
     parts = _PART.split(node.label) if node.kind in ("name", "string") else []
     for text in (node.label, *(" ".join(parts[i:]) for i in range(1, len(parts)))):
         words = tuple(_comparable(normal(word)) for word in _PIECES.findall(_CAPITAL.sub(" ", text)))
@@ -352,7 +353,7 @@ def _leaves_in(source: Words, tree: Node, aliases: Mapping[Words, tuple[Words, .
     def visit(node: Node, path: Path) -> Iterator[_Link]:
         if node.is_literal:
             own = list(_spellings(node))
-            for spelled in (*own, *(aliases.get(own[0], ()) if own else ())):
+            for spelled in (*own, *aliases.get(own[-1], ())):
                 n = len(spelled)
                 spans = tuple((i, i + n) for i in places.get(spelled[0], ()) if words[i : i + n] == spelled)
                 if spans:
@@ -390,7 +391,7 @@ def _aliases(
         words = tuple(map(_comparable, source))
         for path, node in _paths(tree):
             if node.is_literal and path not in inside and slot_name(node) in slots:
-                spelled = next(_spellings(node), ())
+                *_, spelled = _spellings(node)
                 whole.update((part, spelled) for part in _parts(spelled, words))
     parts = dict.fromkeys(part for part, _ in whole)
     longest = max(map(len, parts), default=0)
