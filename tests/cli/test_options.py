@@ -18,7 +18,7 @@ WRONG = {
         "--preset scna": "'scan'", "--set k_aplha=1": "'k_alpha'", "--set steps=none": "steps = 'none'",
         "--set steps": "key=value", "--config absent.toml": "absent.toml: ", "--seed-rules absent": "absent: ",
         "--config bad.toml": "bad.toml: no option 'stesp'; did you mean 'steps'?", "--output-cfg absent": "absent: ",
-        "--seeds absent": "--seed-rules", "--engine thread": "'threads'", "--address host:1": "--engine ray",
+        "--seeds absent": "--seed-rules", "--engine ray": "--threads", "--address host:1": "`csl sweep`",
     },
     FIT: {
         "--set stepz=1": "'steps'", "--set optimizer=sgd": "optimizer = 'sgd'", "--set seed=1": "--seed",
@@ -41,13 +41,14 @@ WRONG = {
         "--set steps=0": "steps = '0'", "--set precision=fp16": "precision = 'fp16'", "--synthetic absent": "absent: ",
         "--set synthetic=1.5": "synthetic = '1.5'", "--dev absent": "absent: ", "--config bad.toml": "bad.toml: ",
     },
+    "grammar coverage run train.tsv": {"--engine ray": "`csl sweep`"},
     "sample run": {"--shards 2": "--out"},
     "induce absent.tsv --out new": {"": "absent.tsv: "},
     "fit absent": {"": "`csl induce`"},
     "fit empty": {"": "empty: "},
     "sample absent": {"": "not a run folder"},
     "parse run jump": {
-        "--max-memory lots": "512M", "--max-memory 1K": "1K", "--timeout 0": "timeout", "--engine bogus": "--engine",
+        "--max-memory lots": "512M", "--max-memory 1K": "1K", "--timeout 0": "timeout", "--engine ray": "`csl sweep`",
     },
 }  # fmt: skip
 

@@ -113,16 +113,7 @@ def test_other_signals_leave_nothing(csl: Csl, run: Path, number: signal.Signals
     assert run.is_dir()
 
 
-# engines, recipes, what is repeated to the user
-
-
-@pytest.mark.parametrize("line", ["parse run walk", "evaluate run train.tsv", "fit run --no-resume", "sample run"])
-def test_engines_that_are_not_there(csl: Csl, run: Path, line: str) -> None:
-    before = contents(run)
-    csl.refused(f"{line} --engine bogus", "bogus")
-    csl.refused(f"{line} --address 127.0.0.1:1", "--engine ray")
-    csl.refused(f"{line} --engine ray --address 127.0.0.1:1", "ray")
-    assert contents(run) == before
+# recipes, what is repeated to the user
 
 
 def test_a_long_input_is_not_repeated_as_a_whole(csl: Csl, run: Path) -> None:

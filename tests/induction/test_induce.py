@@ -10,7 +10,7 @@ import pytest
 import csl
 from csl.datasets import cogs, geoquery, scan
 from csl.datasets.task import Task
-from csl.engine.threads import Threads
+from csl.engine import Threads
 from csl.errors import InputError, LimitWarning
 from csl.examples import Example
 from csl.grammar import Grammar, Rule, parse_grammar

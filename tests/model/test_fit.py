@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from csl.engine.threads import ONE_THREAD, Threads
+from csl.engine import ONE_THREAD, Threads
 from csl.errors import InputError
 from csl.examples import Example
 from csl.grammar import Rule, parse_grammar

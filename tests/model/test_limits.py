@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from csl.engine.threads import Threads
+from csl.engine import Threads
 from csl.errors import LimitWarning
 from csl.examples import Example
 from csl.grammar import Grammar, parse_grammar

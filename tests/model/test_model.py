@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from csl import reference
-from csl.engine.threads import Threads
+from csl.engine import Threads
 from csl.examples import Example
 from csl.grammar import Grammar, Rule, parse_grammar
 from csl.grammar.output_cfg import OutputCfg

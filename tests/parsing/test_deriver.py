@@ -7,7 +7,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from csl.datasets.scan import commands, interpret
-from csl.engine.threads import Threads
+from csl.engine import Threads
 from csl.examples import Example
 from csl.grammar import Grammar, Rule, parse_grammar
 from csl.kernels.budget import COVERED, TOO_MANY, UNCOVERED

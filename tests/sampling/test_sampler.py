@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from _pytest.mark import ParameterSet
 
-from csl.engine.threads import Threads
+from csl.engine import Threads
 from csl.errors import InputError
 from csl.examples import Example
 from csl.grammar import Grammar, parse_grammar

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from csl.cli.console import Messages, new_console
-from csl.cli.options import Budget, Workers, shares_options
+from csl.cli.options import Budget, CpuThreads, shares_options
 from csl.errors import InputError
 
 if TYPE_CHECKING:
-    from csl.engine.engine import Engine
+    from csl.engine import Threads
     from csl.model.model import Model, Parse
     from csl.parsing.limits import Abstained, Limits
 
@@ -36,31 +36,31 @@ def parse(
     ] = False,
     *,
     budget: Budget,
-    workers: Workers,
+    threads: CpuThreads = 1,
 ) -> None:
     """Parse an input, a file of inputs (written as input<TAB>output), or what is typed at a prompt.
 
     The model abstains where the grammar does not cover an input, or where parsing it takes too much memory or time:
     the output is then empty, and for a single input the exit code is 1.
     """
+    from csl.engine import Threads
     from csl.parsing.limits import Limits
     from csl.runs.folder import RunFolder
 
     limits = Limits.of(budget.max_memory, budget.timeout)
-    workers.check()
     if file and literal:
         raise InputError("--file and --text exclude each other")
     model = RunFolder.open(run).model()
-    with workers.open() as engine:
-        if text is None:
-            _parse_lines(model, k, scores, engine, limits)
-        elif is_file(text, file, literal):
-            _parse_file(model, Path(text), k, scores, engine, limits)
-        elif not _parse_one(model, text, k, scores, engine, limits):
-            raise typer.Exit(1)
+    engine = Threads(threads)
+    if text is None:
+        _parse_lines(model, k, scores, engine, limits)
+    elif is_file(text, file, literal):
+        _parse_file(model, Path(text), k, scores, engine, limits)
+    elif not _parse_one(model, text, k, scores, engine, limits):
+        raise typer.Exit(1)
 
 
-def _parse_lines(model: "Model", k: int, scores: bool, engine: "Engine", limits: "Limits") -> None:
+def _parse_lines(model: "Model", k: int, scores: bool, engine: "Threads", limits: "Limits") -> None:
     """Parse what is typed at a prompt, or comes from a pipe."""
     if sys.stdin is None:
         raise InputError("no INPUT, and standard input is closed")
@@ -82,7 +82,7 @@ def is_file(text: str, file: bool, literal: bool) -> bool:
     return file
 
 
-def _parse_one(model: "Model", text: str, k: int, scores: bool, engine: "Engine", limits: "Limits") -> bool:
+def _parse_one(model: "Model", text: str, k: int, scores: bool, engine: "Threads", limits: "Limits") -> bool:
     """Print the outputs of one input; tell whether there are any."""
     from csl.examples import split_tokens
     from csl.parsing.limits import Abstained
@@ -104,7 +104,7 @@ def _parse_one(model: "Model", text: str, k: int, scores: bool, engine: "Engine"
 
 
 def _outcomes(
-    model: "Model", sources: list[tuple[str, ...]], k: int, engine: "Engine", limits: "Limits"
+    model: "Model", sources: list[tuple[str, ...]], k: int, engine: "Threads", limits: "Limits"
 ) -> "Iterator[list[Parse] | Abstained]":
     from csl.parsing.limits import Abstained
 
@@ -120,7 +120,7 @@ def _given(model: "Model", source: tuple[str, ...], target: tuple[str, ...], lim
     return model.log_prob(source, target, limits) - float(model.log_prob_inputs([source], limits=limits)[0])
 
 
-def _parse_file(model: "Model", path: Path, k: int, scores: bool, engine: "Engine", limits: "Limits") -> None:
+def _parse_file(model: "Model", path: Path, k: int, scores: bool, engine: "Threads", limits: "Limits") -> None:
     from csl.examples import split_tokens
     from csl.examples.formats import read_inputs
     from csl.parsing.limits import Abstained, given_up

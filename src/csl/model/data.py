@@ -1,7 +1,6 @@
 """Training pairs as forests, and the sums over them that fitting needs.
 
-Forests are built by any engine. Sums are taken by the threads of this machine: a step is too short to be sent. They are
-taken over a fixed number of parts, so that they do not depend on the number of threads.
+Sums are taken over a fixed number of parts, so that they do not depend on the number of threads.
 """
 
 import warnings
@@ -13,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from csl.engine.engine import Engine
+from csl.engine import Threads
 from csl.errors import LimitWarning
 from csl.examples import Example
 from csl.grammar import Grammar
@@ -36,14 +35,14 @@ class ForestData:
     copies: FloatArray
     contexts: npt.NDArray[np.int64]
     left_out: tuple[Example, ...]  # pairs that the grammar does not derive, or in too many ways
-    engine: Engine
+    engine: Threads
 
     def expectations(
         self, places: npt.NDArray[np.int64], copies: FloatArray, context: FloatArray, rule: FloatArray
     ) -> tuple[float, FloatArray, FloatArray]:
         """Sum log p(x, y) over pairs, each `copies` times; return the sum and its gradients by both probabilities."""
         state = (self.forests, places, copies, context, rule, self.contexts)
-        parts = self.engine.local.chunks(_expectations, np.arange(len(places)), *state, parts=PARTS)
+        parts = self.engine.chunks(_expectations, np.arange(len(places)), *state, parts=PARTS)
         return sum(p[0] for p in parts), sum(p[1] for p in parts), sum(p[2] for p in parts)
 
     def mean(self, theta_context: FloatArray, theta_rule: FloatArray) -> float:
@@ -65,7 +64,7 @@ def _expectations(
     return sums
 
 
-def build(grammar: Grammar, examples: Sequence[Example], max_units: int, engine: Engine) -> ForestData:
+def build(grammar: Grammar, examples: Sequence[Example], max_units: int, engine: Threads) -> ForestData:
     """Build the forests of the distinct pairs."""
     counts = Counter(examples)
     distinct = list(counts)

@@ -18,8 +18,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from csl.engine.engine import Broadcast, Engine
-from csl.engine.threads import ONE_THREAD
+from csl.engine import ONE_THREAD, Threads
 from csl.errors import InputError, LimitWarning
 from csl.examples import Example, split_tokens
 from csl.grammar import Grammar
@@ -128,11 +127,6 @@ class Model:
         """The model without its output CFG."""
         return Model(self.grammar, self.theta_context, self.theta_rule, None, self.max_units)
 
-    @cached_property
-    def _broadcast(self) -> "Broadcast[Model]":
-        """The model for engines."""
-        return Broadcast(self)
-
     def _batches(self, sources: Sequence[Sequence[str]], limits: Limits) -> Iterator[Batch]:
         """Build the forests of inputs, of valid derivations only if there is an output CFG, batch by batch."""
         for batch in self.deriver.batches(sources, limits):
@@ -151,7 +145,7 @@ class Model:
         return self.parse_all([_tokens(source)], limits=limits)[0]
 
     def parse_all(
-        self, sources: Sequence[Sequence[str]], engine: Engine = ONE_THREAD, limits: Limits = DEFAULT
+        self, sources: Sequence[Sequence[str]], engine: Threads = ONE_THREAD, limits: Limits = DEFAULT
     ) -> list[Parse | None]:
         """Parse many inputs; a warning counts those that are given up, and `outcomes` tells them apart."""
         outcomes = self.outcomes(sources, engine, limits)
@@ -159,7 +153,7 @@ class Model:
         return [None if isinstance(outcome, Abstained) else outcome for outcome in outcomes]
 
     def outcomes(
-        self, sources: Sequence[Sequence[str]], engine: Engine = ONE_THREAD, limits: Limits = DEFAULT
+        self, sources: Sequence[Sequence[str]], engine: Threads = ONE_THREAD, limits: Limits = DEFAULT
     ) -> list[Parse | Abstained]:
         """Parse many inputs: the output of each, or why there is none.
 
@@ -167,7 +161,7 @@ class Model:
         counts if its output is valid: categories can be coarser than the pieces that rules are made of.
         """
         sources = [_tokens(source) for source in sources]
-        state = (self._broadcast, sources, limits)
+        state = (self, sources, limits)
         found = engine.chunks(_best, np.arange(len(sources)), *state, least=CHUNK, doing="parsing inputs")
         outcomes = [self._outcome(*best) for part in found for best in part]
         if self.output_cfg is not None:
@@ -251,17 +245,17 @@ class Model:
         return float(self.log_probs([Example(_tokens(source), _tokens(target))], limits=limits)[0])
 
     def log_probs(
-        self, examples: Sequence[Example], engine: Engine = ONE_THREAD, limits: Limits = DEFAULT
+        self, examples: Sequence[Example], engine: Threads = ONE_THREAD, limits: Limits = DEFAULT
     ) -> FloatArray:
         """Log p(x, y) of many pairs."""
-        return engine.map(_log_probs, np.arange(len(examples)), self._broadcast, examples, limits, least=CHUNK)
+        return engine.map(_log_probs, np.arange(len(examples)), self, examples, limits, least=CHUNK)
 
     def log_prob_inputs(
-        self, sources: Sequence[Sequence[str]], engine: Engine = ONE_THREAD, limits: Limits = DEFAULT
+        self, sources: Sequence[Sequence[str]], engine: Threads = ONE_THREAD, limits: Limits = DEFAULT
     ) -> FloatArray:
         """Log p(x) of inputs, summed over all derivations to any output."""
         sources = [_tokens(source) for source in sources]
-        return engine.map(_log_prob_inputs, np.arange(len(sources)), self._broadcast, sources, limits, least=CHUNK)
+        return engine.map(_log_prob_inputs, np.arange(len(sources)), self, sources, limits, least=CHUNK)
 
     def log_inside(self, forests: Forests, limits: Limits = DEFAULT) -> FloatArray:
         """Log of the sum of p(z) over the derivations in each forest; nan if that is given up."""
