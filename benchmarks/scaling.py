@@ -85,7 +85,7 @@ def main() -> None:
             "--here",
             str(number),
         ]
-        done = subprocess.run(line, check=True, capture_output=True, text=True)
+        done = subprocess.run([*line, "--here", str(number)], check=True, capture_output=True, text=True)
         found = json.loads(done.stdout.splitlines()[-1])
         first = first or found
         wall = f"{found['seconds']:8.1f} {first['seconds'] / found['seconds']:7.2f}x"

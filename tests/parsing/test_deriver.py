@@ -102,7 +102,7 @@ def test_vertices_come_before_their_children_and_each_is_used() -> None:
     grammar = parse_grammar(["a ### A", "NT_1 NT_2 ### NT_2 NT_1", "NT_1 ### x NT_1"])
     deriver = Deriver(grammar, max_units=1)
     for vertices in (deriver.forest("aaaa").vertices, deriver.forest("a").vertices):
-        children = [(v, child) for v, edges in enumerate(vertices) for _, _, kids in edges for child in kids]
+        children = [(v, child) for v, edges in enumerate(vertices) for _, kids in edges for child in kids]
         assert all(v < child for v, child in children)
         assert {0, *(child for _, child in children)} == set(range(len(vertices)))
 

@@ -52,6 +52,7 @@ OLD = {
     "induce --seeds": "now --seed-rules",
     "augment --seeds": "now --seed-rules",
     "fit --unlabeled": "now --unlabelled",
+    "parse -k": "gone; `csl grammar explain` shows other derivations",
     **{
         f"{name} --{option}": WHOLE_RUNS
         for name in ("induce", "fit", "sample", "augment", "parse", "evaluate", "grammar")

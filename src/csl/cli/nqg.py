@@ -45,13 +45,16 @@ def induce(
 
     Writes grammar.txt and a copy of the data to the run folder.
     """
-    from csl.baselines.nqg.config import preset as find_preset
+    from csl.baselines.nqg.config import PRESETS
+    from csl.options import find_preset
     from csl.runs.recipe import Recipe
     from csl.runs.stages.nqg import NqgInduce
     from csl.runs.stages.registry import DATA
 
     files = {"data.train": str(train), **({"data.output_cfg": str(output_cfg)} if output_cfg else {})}
-    recipe = Recipe(train.stem, train.name).with_tables({"nqg": find_preset(preset).model_dump(exclude={"seed"})})
+    recipe = Recipe(train.stem, train.name).with_tables(
+        {"nqg": find_preset(PRESETS, preset).model_dump(exclude={"seed"})}
+    )
     recipe = Configured(None, config, settings).apply(recipe.changed(files | fields.settings), "nqg")
     run_stages(out, recipe, (DATA, NqgInduce()), threads=1, resume=resume)
     new_console().print(f"wrote {out / 'grammar.txt'}")

@@ -43,9 +43,9 @@ class Drawing:
 def _without_auto(configured: Configured, recipe: "Recipe", strategy: str | None) -> "Recipe":
     """Give options that auto chose for its own strategy back their defaults, if another strategy is wanted."""
     from csl.options import parse_setting
-    from csl.sampling.config import SampleConfig, preset
+    from csl.sampling.config import PRESETS, SampleConfig
 
-    auto, drawing = preset("auto"), recipe.sampling
+    auto, drawing = PRESETS["auto"], recipe.sampling
     wanted = dict(map(parse_setting, configured.settings or [])).get("strategy", strategy)
     if wanted in (None, auto.strategy) or drawing.strategy != auto.strategy or configured.preset not in (None, "auto"):
         return recipe

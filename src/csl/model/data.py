@@ -81,28 +81,3 @@ def build(grammar: Grammar, examples: Sequence[Example], max_units: int, engine:
     copies = np.array([counts[distinct[k]] for k in places], np.float64)
     left_out = tuple(distinct[k] for k in np.flatnonzero(forests.status != COVERED))
     return ForestData(kept, copies, context_starts(grammar), left_out, engine)
-
-
-def are_sound(forests: Forests, arities: Sequence[int], copies: FloatArray) -> bool:
-    """Tell whether forests from a file can be given to kernels, which do not look at bounds.
-
-    Offsets rise from 0 to what they divide, each application has as many children as its rule has nonterminals, and
-    children come after their parents, in the same forest.
-    """
-    status, vertices, spans, applications, rules, arguments, children = forests
-    kinds = "int32 1, int64 1, int32 2, int64 1, int32 1, int64 1, int32 1"
-    if ", ".join(f"{array.dtype} {array.ndim}" for array in forests) != kinds or spans.shape[1] != 3:
-        return False
-    divided = ((vertices, len(status), len(spans)), (applications, len(spans), len(rules)))
-    for offsets, parts, size in (*divided, (arguments, len(rules), len(children))):
-        if len(offsets) != parts + 1 or offsets[0] != 0 or offsets[-1] != size or (np.diff(offsets) < 0).any():
-            return False
-    if copies.shape != status.shape or copies.dtype != np.float64 or (status != COVERED).any():
-        return False
-    if not ((rules >= 0) & (rules < len(arities))).all() or (np.diff(vertices) == 0).any():
-        return False
-    if (np.diff(arguments) != np.asarray(arities, np.int64)[rules]).any():
-        return False
-    parents = np.repeat(np.repeat(np.arange(len(spans)), np.diff(applications)), np.diff(arguments))
-    ends = np.repeat(vertices[1:], np.diff(vertices))  # of the forest of each vertex
-    return bool(((children > parents) & (children < ends[parents])).all())

@@ -23,16 +23,15 @@ from csl.errors import InputError, LimitWarning
 from csl.examples import Example, split_tokens
 from csl.grammar import Grammar
 from csl.grammar.output_cfg import ROOT, OutputCfg
-from csl.kernels.budget import COVERED, STOPPED, TOO_MANY, UNCOVERED, Budget
+from csl.kernels.budget import COVERED, STOPPED, TOO_MANY, UNCOVERED
 from csl.kernels.inside import log_inside, log_p, viterbi
 from csl.kernels.intersection import Typings, by_type
 from csl.kernels.source_chart import Forests
-from csl.model.kbest import best_outputs
 from csl.model.storage import load_model, save_model
 from csl.parsing.derivation import MAX_OUTPUT, Derivation
 from csl.parsing.deriver import BATCH, CHUNK, DEFAULT, Batch, Deriver, products
 from csl.parsing.forest import Places, compacted
-from csl.parsing.limits import Abstained, AmbiguityError, Limits, given_up
+from csl.parsing.limits import Abstained, Limits, given_up
 
 FloatArray = npt.NDArray[np.float64]
 CHECKED = 256  # tokens of an output that a CFG is asked about, at most
@@ -202,41 +201,6 @@ class Model:
                     status = STOPPED if budget.stop[0] else TOO_MANY
                 found.append((float(score), status, compact.rules[used[offsets[k] : offsets[k + 1]]]))
         return found
-
-    def parse_best(self, source: str | Sequence[str], k: int, limits: Limits = DEFAULT) -> list[Parse]:
-        """Give the k outputs whose best derivations are the most probable; none, and a warning, if it is given up."""
-        outcome = self.best_outcome(source, k, limits)
-        if isinstance(outcome, Abstained):
-            _warn([outcome])
-            return []
-        return outcome
-
-    def best_outcome(self, source: str | Sequence[str], k: int, limits: Limits = DEFAULT) -> list[Parse] | Abstained:
-        """Give the k best outputs of an input, or why there is none."""
-        if limits.seconds is not None:
-            list(self._batches([()], DEFAULT))  # kernels are compiled before the clock starts
-        outcome: list[Parse] | Abstained = Abstained.NOT_COVERED
-        for _, forests, budget in self._batches([_tokens(source)], limits):  # just one; the clock runs until it is done
-            outcome = self._best_of(forests, k, budget)
-        if outcome is Abstained.NOT_COVERED and self.output_cfg is not None:  # see `outcomes`
-            outcome = self._untyped.best_outcome(source, k, limits)
-            if not isinstance(outcome, Abstained):
-                valid = [parse for parse in outcome if self._is_valid(parse)]
-                outcome = valid if valid and valid[0] is outcome[0] else Abstained.NOT_COVERED
-        return outcome
-
-    def _best_of(self, forests: Forests, k: int, budget: Budget) -> list[Parse] | Abstained:
-        if forests.status[0] != COVERED:
-            return _WHY[int(forests.status[0])]
-        compact = compacted(forests, self._contexts)
-        rules = tuple(self.deriver.rules[r] for r in compact.rules)
-        try:
-            found = best_outputs(
-                compact.forests, rules, compact.starts, self.log_p(compact.contexts, compact.rules), k, budget
-            )
-        except AmbiguityError:
-            return Abstained.STOPPED if budget.stop[0] else Abstained.TOO_MANY
-        return [Parse(ranked.target, ranked.derivation, -ranked.cost) for ranked in found] or Abstained.TOO_LONG
 
     # probabilities
 
