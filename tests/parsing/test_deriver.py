@@ -119,7 +119,7 @@ def test_the_forests_of_a_batch_are_those_of_its_inputs() -> None:
             continue
         mine = [
             [
-                (1, found.rules[a], (found.children[found.arguments[a] : found.arguments[a + 1]] - first).tolist())
+                (found.rules[a], (found.children[found.arguments[a] : found.arguments[a + 1]] - first).tolist())
                 for a in range(found.applications[v], found.applications[v + 1])
             ]
             for v in range(first, stop)
