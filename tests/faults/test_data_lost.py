@@ -68,7 +68,7 @@ def test_standard_output_is_appended_to(csl: Csl, run: Path, out: str) -> None:
 @pytest.mark.parametrize("out", ["-", "/dev/stdout"])
 def test_standard_output_can_be_a_pipe(csl: Csl, run: Path, command: str, out: str) -> None:
     before = set(os.listdir("/dev"))
-    code, output, errors = csl(f"{command} --out {out}")
+    code, output, errors = csl.process(f"{command} --out {out}")
     assert (code, output.count("\t")) == (0, 3), errors
     assert not [name for name in set(os.listdir("/dev")) - before if "card" in name]
     assert run.is_dir()

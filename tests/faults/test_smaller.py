@@ -44,7 +44,7 @@ def test_a_compressed_file_that_unpacks_to_very_much(csl: Csl) -> None:
 
 def test_a_network_that_is_too_large_for_the_memory(csl: Csl) -> None:
     pytest.importorskip("torch")
-    line = "train train.tsv --out new --device cpu --set d_model=16384 --set layers=200"
+    line = "train train.tsv --out new --device cpu --set d_model=16384 --set d_ff=65536"
     csl.refused(line, "memory", code=1, preexec_fn=limited(resource.RLIMIT_AS, 4 << 30))
 
 
@@ -169,5 +169,5 @@ def test_a_record_that_was_changed(csl: Csl, run: Path, old: str, new: str, line
 
 def test_a_report_can_go_to_standard_output(csl: Csl, run: Path) -> None:
     pytest.importorskip("jinja2")
-    code, output, errors = csl(f"report {run} --out -")
+    code, output, errors = csl.process(f"report {run} --out -")
     assert (code, output.count("<html")) == (0, 1), errors
