@@ -17,6 +17,29 @@ from csl.parsing.derivation import Derivation
 
 Tokens = tuple[str, ...]
 
+SCAN_RULES = """
+jump ### I_JUMP
+look ### I_LOOK
+run ### I_RUN
+walk ### I_WALK
+turn left ### I_TURN_LEFT
+turn right ### I_TURN_RIGHT
+turn opposite left ### I_TURN_LEFT I_TURN_LEFT
+turn opposite right ### I_TURN_RIGHT I_TURN_RIGHT
+turn around left ### I_TURN_LEFT I_TURN_LEFT I_TURN_LEFT I_TURN_LEFT
+turn around right ### I_TURN_RIGHT I_TURN_RIGHT I_TURN_RIGHT I_TURN_RIGHT
+NT_1 left ### I_TURN_LEFT NT_1
+NT_1 right ### I_TURN_RIGHT NT_1
+NT_1 opposite left ### I_TURN_LEFT I_TURN_LEFT NT_1
+NT_1 opposite right ### I_TURN_RIGHT I_TURN_RIGHT NT_1
+NT_1 around left ### I_TURN_LEFT NT_1 I_TURN_LEFT NT_1 I_TURN_LEFT NT_1 I_TURN_LEFT NT_1
+NT_1 around right ### I_TURN_RIGHT NT_1 I_TURN_RIGHT NT_1 I_TURN_RIGHT NT_1 I_TURN_RIGHT NT_1
+NT_1 twice ### NT_1 NT_1
+NT_1 thrice ### NT_1 NT_1 NT_1
+NT_1 and NT_2 ### NT_1 NT_2
+NT_1 after NT_2 ### NT_2 NT_1
+""".strip().splitlines()
+
 
 @st.composite
 def random_rules(draw: st.DrawFn, targets: str = "AB", longest: int = 4, max_arity: int = 3, holes: int = 1) -> Rule:

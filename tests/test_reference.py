@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from csl import reference
 from csl.datasets import scan
-from csl.engine.threads import ONE_THREAD
+from csl.engine import ONE_THREAD
 from csl.examples import Example
 from csl.grammar import Grammar, Rule, parse_grammar
 from csl.grammar.output_cfg import OutputCfg

@@ -18,6 +18,13 @@ Config = TypeVar("Config", bound=BaseModel)
 RENAMED = {"piece": "micro_batch_size", "seeds": "seed_rules", "unlabeled": "unlabelled"}
 
 
+def find_preset(presets: Mapping[str, Config], name: str) -> Config:
+    """Return a preset by name."""
+    if name not in presets:
+        raise InputError(f"no preset {name!r}; {nearest(name, presets)}")
+    return presets[name]
+
+
 def read_toml(path: Path | str) -> dict[str, Any]:
     """Read a TOML file."""
     try:

@@ -121,7 +121,7 @@ def test_an_edited_grammar_is_refused_by_every_command_until_it_is_accepted(run:
         ["grammar", "explain", run, "walk"], ["fit", run], ["sample", run, "-n", 3], ["parse", run, "walk"],
         ["sample", run, "-n", 3, "--strategy", "uniform", "--out", tmp_path / "s.tsv"], ["evaluate", run, train],
         ["induce", train, "--out", run, "--preset", "scan"], ["fit", run, "--no-resume"],
-        ["nqg", "fit", run, "--encoder", tmp_path], ["report", run],
+        ["nqg", "fit", run, "--encoder", tmp_path], ["report", run], ["augment", train, "--out", run],
     ):  # fmt: skip
         message = refused(*line)
         assert message.startswith(f"{run / 'grammar.txt'}: "), line

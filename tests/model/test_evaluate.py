@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from csl.engine.threads import Threads
+from csl.engine import Threads
 from csl.examples import Example
 from csl.grammar import parse_grammar
 from csl.grammar.output_cfg import OutputCfg

@@ -7,7 +7,7 @@ import typer
 
 from csl.cli.console import new_console
 from csl.cli.induce import OutputCfgFile, SeedRules, new_recipe, run_stages
-from csl.cli.options import Configured, Fields, OldSeeds, OutFolder, Resume, TrainFile, Workers, shares_options
+from csl.cli.options import Configured, CpuThreads, Fields, OutFolder, Resume, TrainFile, shares_options
 from csl.cli.sample import Drawing
 
 SHOWN = 10  # new pairs shown at the end
@@ -26,9 +26,8 @@ def augment(
     configured: Configured,
     seed: Annotated[int, typer.Option(min=0, help="Seed of fitting and sampling.")] = 0,
     resume: Resume = True,
-    workers: Workers,
+    threads: CpuThreads = 1,
     fields: Fields,
-    seeds: OldSeeds = None,
 ) -> None:
     """Augment TRAIN: induce a grammar, fit a model, sample new pairs, and merge them with the old in equal parts.
 
@@ -41,7 +40,7 @@ def augment(
     console, start = new_console(), time.perf_counter()
     recipe = new_recipe(configured, train, seed_rules, output_cfg, fields)
     recipe = drawing.apply(configured, recipe, number).changed({"merge.weights": weights}).seeded(seed)
-    run_stages(out, recipe, AUGMENT, workers, resume=resume)
+    run_stages(out, recipe, AUGMENT, threads, resume=resume)
     folder = RunFolder(out)
     known, shown = set(folder.examples()), 0
     for example in folder.samples():

@@ -8,7 +8,7 @@ import typer
 from rich.table import Table
 
 from csl.cli.console import Messages, new_console
-from csl.cli.options import Budget, Device, Fields, Workers, shares_options
+from csl.cli.options import Budget, CpuThreads, Device, Fields, shares_options
 
 if TYPE_CHECKING:
     from csl.examples.score import Score
@@ -28,7 +28,7 @@ def evaluate(
     device: Device = "auto",
     *,
     budget: Budget,
-    workers: Workers,
+    threads: CpuThreads = 1,
     fields: Fields,
 ) -> None:
     """Compare outputs for the inputs of TEST with its outputs; white space around punctuation does not count.
@@ -41,10 +41,10 @@ def evaluate(
     from csl.files import refuse_input_as_output
 
     refuse_input_as_output(errors, what, test)
-    workers.check()
     console = new_console()
     trained = any((what / name).exists() for name in ("model", "codec.json"))
     if what.is_dir() and not trained:
+        from csl.engine import Threads
         from csl.model.evaluate import evaluate as measure
         from csl.parsing.limits import Limits
         from csl.runs.folder import RunFolder
@@ -52,8 +52,8 @@ def evaluate(
         limits = Limits.of(budget.max_memory, budget.timeout)
         model = RunFolder.open(what).model()
         examples = list(read_examples(test, columns=("category",), **fields.names))
-        with Messages("parsing …", stderr=True), workers.open() as opened:
-            found = measure(model, examples, opened, limits)
+        with Messages("parsing …", stderr=True):
+            found = measure(model, examples, Threads(threads), limits)
         outputs = found.outputs
         console.print(score_table(found.groups, found.score))
         console.print(
@@ -64,7 +64,7 @@ def evaluate(
             console.print(found.given_up)
     else:
         examples = list(read_examples(test, columns=("category",), **fields.names))
-        outputs = _predicted(what, [example.source_text for example in examples], test, device, workers.threads)
+        outputs = _predicted(what, [example.source_text for example in examples], test, device, threads)
         total, groups = score(examples, outputs)
         console.print(score_table(groups, total))
     if errors:

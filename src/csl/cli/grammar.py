@@ -8,7 +8,7 @@ import typer
 
 from csl.cli.console import Messages, new_console
 from csl.cli.induce import OutputCfgFile, new_recipe
-from csl.cli.options import Configured, Fields, Workers, shares_options
+from csl.cli.options import Configured, CpuThreads, Fields, shares_options
 
 if TYPE_CHECKING:
     from csl.grammar import Grammar
@@ -74,7 +74,7 @@ def accept(
     ] = None,
     output_cfg: OutputCfgFile = None,
     *,
-    workers: Workers,
+    threads: CpuThreads = 1,
     fields: Fields,
 ) -> None:
     """Accept a grammar.txt that was edited or written by hand, so that other commands use it.
@@ -82,6 +82,7 @@ def accept(
     Until then they refuse it, as it may be damaged. Says how many rules it has, and what share of the training examples
     it derives. Fit again afterwards.
     """
+    from csl.engine import Threads
     from csl.errors import InputError
     from csl.runs.folder import RunFolder
     from csl.runs.stage import Run, Work
@@ -93,8 +94,8 @@ def accept(
     if not folder.is_run and not train:
         raise InputError("is not a run yet; give the examples of the grammar with --train", run)
     recipe = new_recipe(Configured(), train, None, output_cfg, fields) if train else folder.recipe()
-    with Messages("starting …", "nothing was accepted"), workers.open() as engine:
-        figures = accept_grammar(Run(Work(folder, recipe, engine=engine)))
+    with Messages("starting …", "nothing was accepted"):
+        figures = accept_grammar(Run(Work(folder, recipe, engine=Threads(threads))))
     share = figures["derivable"] / figures["examples"]
     console = new_console()
     console.print(f"accepted {run / 'grammar.txt'}: {figures['rules']:,} rules, derive {share:.1%} of the examples")

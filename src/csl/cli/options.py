@@ -1,7 +1,6 @@
 """Options that commands share, as dataclasses: a command takes one as an argument, and gets all of its options."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, is_dataclass
 from functools import wraps
 from inspect import Parameter, Signature, signature
@@ -10,13 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
-from csl.errors import InputError, nearest
+from csl.errors import InputError
 
 if TYPE_CHECKING:
-    from csl.engine.engine import Engine
     from csl.runs.recipe import Recipe
 
-ENGINES = ("threads", "ray")
 EXAMPLES = "Examples: .tsv (input<TAB>output) or .jsonl, or either with .gz."
 
 TrainFile = Annotated[Path, typer.Argument(help=EXAMPLES)]
@@ -32,6 +29,7 @@ OutFolder = Annotated[Path, typer.Option("--out", parser=_folder, metavar="DIR",
 Resume = Annotated[
     bool, typer.Option(help="Keep complete stages and resume a stopped one; after changing CSL's code, --no-resume.")
 ]
+CpuThreads = Annotated[int, typer.Option(min=1, max=1024, help="Threads; the result is the same for any number.")]
 Device = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
 TorchThreads = Annotated[
     int | None, typer.Option("--threads", min=1, max=1024, help="CPU threads; default: chosen by torch.")
@@ -61,23 +59,6 @@ def shares_options(command: Callable[..., None]) -> Callable[..., None]:
     return called
 
 
-def _renamed(old: str, new: str) -> Callable[[list[str] | None], None]:
-    def refuse(value: list[str] | None) -> None:
-        if value:
-            raise InputError(f"{old} is now {new}")
-
-    return refuse
-
-
-OldSeeds = Annotated[
-    list[str] | None, typer.Option("--seeds", hidden=True, callback=_renamed("--seeds", "--seed-rules"))
-]
-OldUnlabeled = Annotated[
-    list[str] | None,
-    typer.Option("--unlabeled", hidden=True, callback=_renamed("--unlabeled", "--unlabelled")),
-]
-
-
 @dataclass(frozen=True)
 class Fields:
     """The fields of JSON lines."""
@@ -94,38 +75,6 @@ class Fields:
     def settings(self) -> dict[str, object]:
         """The fields, as options of a recipe."""
         return {"data.input_field": self.input_field, "data.output_field": self.output_field}
-
-
-@dataclass(frozen=True)
-class Workers:
-    """How work is spread."""
-
-    threads: Annotated[int, typer.Option(min=1, max=1024, help="Threads; the result is the same for any number.")] = 1
-    engine: Annotated[str, typer.Option(help="threads or ray; the result is the same.")] = "threads"
-    address: Annotated[
-        str | None, typer.Option(help="A running Ray cluster, with --engine ray; default: start workers here.")
-    ] = None
-
-    def check(self) -> None:
-        """Refuse an unknown engine."""
-        if self.engine not in ENGINES:
-            raise InputError(f"--engine {self.engine}: no such engine; {nearest(self.engine, ENGINES)}")
-        if self.address and self.engine != "ray":
-            raise InputError("--address requires --engine ray")
-
-    @contextmanager
-    def open(self) -> "Iterator[Engine]":
-        """Open the engine that the options name, and close it at the end."""
-        self.check()
-        if self.engine == "threads":
-            from csl.engine.threads import Threads
-
-            yield Threads(self.threads)
-            return
-        from csl.engine.ray import Ray
-
-        with Ray(self.address, self.threads) as engine:
-            yield engine
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 import os
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from textwrap import shorten
 from typing import TYPE_CHECKING, Annotated
@@ -10,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from csl.cli.console import Messages, new_console
-from csl.cli.options import Budget, Workers, shares_options
+from csl.cli.options import Budget, CpuThreads, shares_options
 from csl.errors import InputError
 
 if TYPE_CHECKING:
-    from csl.engine.engine import Engine
+    from csl.engine import Threads
     from csl.model.model import Model, Parse
     from csl.parsing.limits import Abstained, Limits
 
@@ -30,37 +29,36 @@ def parse(
     ] = None,
     file: Annotated[bool, typer.Option("--file", help="INPUT is a file.")] = False,
     literal: Annotated[bool, typer.Option("--text", help="INPUT is an input, even if a file has that name.")] = False,
-    k: Annotated[int, typer.Option("-k", min=1, help="Give so many outputs, the most probable first.")] = 1,
     scores: Annotated[
         bool, typer.Option("--scores", help="Give log p of the derivation and log p(output | input) too.")
     ] = False,
     *,
     budget: Budget,
-    workers: Workers,
+    threads: CpuThreads = 1,
 ) -> None:
     """Parse an input, a file of inputs (written as input<TAB>output), or what is typed at a prompt.
 
     The model abstains where the grammar does not cover an input, or where parsing it takes too much memory or time:
     the output is then empty, and for a single input the exit code is 1.
     """
+    from csl.engine import Threads
     from csl.parsing.limits import Limits
     from csl.runs.folder import RunFolder
 
     limits = Limits.of(budget.max_memory, budget.timeout)
-    workers.check()
     if file and literal:
         raise InputError("--file and --text exclude each other")
     model = RunFolder.open(run).model()
-    with workers.open() as engine:
-        if text is None:
-            _parse_lines(model, k, scores, engine, limits)
-        elif is_file(text, file, literal):
-            _parse_file(model, Path(text), k, scores, engine, limits)
-        elif not _parse_one(model, text, k, scores, engine, limits):
-            raise typer.Exit(1)
+    engine = Threads(threads)
+    if text is None:
+        _parse_lines(model, scores, engine, limits)
+    elif is_file(text, file, literal):
+        _parse_file(model, Path(text), scores, engine, limits)
+    elif not _parse_one(model, text, scores, engine, limits):
+        raise typer.Exit(1)
 
 
-def _parse_lines(model: "Model", k: int, scores: bool, engine: "Engine", limits: "Limits") -> None:
+def _parse_lines(model: "Model", scores: bool, engine: "Threads", limits: "Limits") -> None:
     """Parse what is typed at a prompt, or comes from a pipe."""
     if sys.stdin is None:
         raise InputError("no INPUT, and standard input is closed")
@@ -71,7 +69,7 @@ def _parse_lines(model: "Model", k: int, scores: bool, engine: "Engine", limits:
         except EOFError:
             break
         if line.strip():
-            _parse_one(model, line, k, scores, engine, limits)
+            _parse_one(model, line, scores, engine, limits)
 
 
 def is_file(text: str, file: bool, literal: bool) -> bool:
@@ -82,13 +80,13 @@ def is_file(text: str, file: bool, literal: bool) -> bool:
     return file
 
 
-def _parse_one(model: "Model", text: str, k: int, scores: bool, engine: "Engine", limits: "Limits") -> bool:
-    """Print the outputs of one input; tell whether there are any."""
+def _parse_one(model: "Model", text: str, scores: bool, engine: "Threads", limits: "Limits") -> bool:
+    """Print the output of one input; tell whether there is one."""
     from csl.examples import split_tokens
     from csl.parsing.limits import Abstained
 
     source = split_tokens(text)
-    (found,) = _outcomes(model, [source], k, engine, limits)
+    (found,) = _outcomes(model, [source], engine, limits)
     if isinstance(found, Abstained):
         unknown = model.deriver.unknown_tokens(source)
         shown, some = (shorten(words, SHOWN, placeholder=" …") for words in (text, ", ".join(unknown)))
@@ -97,45 +95,38 @@ def _parse_one(model: "Model", text: str, k: int, scores: bool, engine: "Engine"
         line = f"given up: {shown} ({found.value})" if covered else f"not covered: {shown} ({why})"
         new_console(stderr=True).print(line)
         return False
-    for parse in found:
-        score = f"{parse.log_prob:.3f}\t{_given(model, source, parse.target, limits):.3f}\t" if scores else ""
-        typer.echo(score + parse.text)
+    score = f"{found.log_prob:.3f}\t{_given(model, source, found.target, limits):.3f}\t" if scores else ""
+    typer.echo(score + found.text)
     return True
 
 
 def _outcomes(
-    model: "Model", sources: list[tuple[str, ...]], k: int, engine: "Engine", limits: "Limits"
-) -> "Iterator[list[Parse] | Abstained]":
-    from csl.parsing.limits import Abstained
-
-    if k > 1:
-        yield from (model.best_outcome(source, k, limits) for source in sources)
-    else:
-        with Messages("parsing …", stderr=True):
-            found = model.outcomes(sources, engine, limits)
-        yield from (outcome if isinstance(outcome, Abstained) else [outcome] for outcome in found)
+    model: "Model", sources: list[tuple[str, ...]], engine: "Threads", limits: "Limits"
+) -> "list[Parse | Abstained]":
+    with Messages("parsing …", stderr=True):
+        return model.outcomes(sources, engine, limits)
 
 
 def _given(model: "Model", source: tuple[str, ...], target: tuple[str, ...], limits: "Limits") -> float:
     return model.log_prob(source, target, limits) - float(model.log_prob_inputs([source], limits=limits)[0])
 
 
-def _parse_file(model: "Model", path: Path, k: int, scores: bool, engine: "Engine", limits: "Limits") -> None:
+def _parse_file(model: "Model", path: Path, scores: bool, engine: "Threads", limits: "Limits") -> None:
     from csl.examples import split_tokens
     from csl.examples.formats import read_inputs
     from csl.parsing.limits import Abstained, given_up
 
     sources = [split_tokens(line) for line in read_inputs(path)]
     without: list[Abstained] = []
-    for source, found in zip(sources, _outcomes(model, sources, k, engine, limits), strict=True):
-        cells = [""]
+    for source, found in zip(sources, _outcomes(model, sources, engine, limits), strict=True):
+        cells = [" ".join(source), ""]
         if isinstance(found, Abstained):
             without.append(found)
-        elif scores:
-            cells = [f"{p.text}\t{p.log_prob:.3f}\t{_given(model, source, p.target, limits):.3f}" for p in found]
         else:
-            cells = [p.text for p in found]
-        typer.echo("\t".join([" ".join(source), *cells]))
+            cells[1] = found.text
+            if scores:
+                cells += [f"{found.log_prob:.3f}", f"{_given(model, source, found.target, limits):.3f}"]
+        typer.echo("\t".join(cells))
     missing = without.count(Abstained.NOT_COVERED)
     lines = [f"{missing:,} of {len(sources):,} inputs not covered" if missing else "", given_up(without, len(sources))]
     for line in filter(None, lines):

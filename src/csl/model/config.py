@@ -4,8 +4,6 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from csl.errors import InputError, nearest
-
 
 class FitConfig(BaseModel):
     """Everything, beside grammar and data, that decides the parameters."""
@@ -33,13 +31,6 @@ PRESETS = {
     "geoquery": FitConfig(learning_rate=0.05),
     "smcalflow": FitConfig(steps=6000),
 }
-
-
-def preset(name: str) -> FitConfig:
-    """Return a preset by name."""
-    if name not in PRESETS:
-        raise InputError(f"no preset {name!r}; {nearest(name, PRESETS)}")
-    return PRESETS[name]
 
 
 MANY_EXAMPLES = 5000

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from csl.engine.engine import Engine
-from csl.engine.threads import ONE_THREAD
+from csl.engine import ONE_THREAD, Threads
 from csl.examples import Example
 from csl.examples.score import Score, score
 from csl.model.model import Model
@@ -28,7 +27,7 @@ class Evaluation:
 
 
 def evaluate(
-    model: Model, examples: Sequence[Example], engine: Engine = ONE_THREAD, limits: Limits = DEFAULT
+    model: Model, examples: Sequence[Example], engine: Threads = ONE_THREAD, limits: Limits = DEFAULT
 ) -> Evaluation:
     """Parse the inputs and compare with the outputs."""
     found = model.outcomes([example.source for example in examples], engine, limits)

@@ -19,8 +19,7 @@ from itertools import islice, pairwise
 
 import numpy as np
 
-from csl.engine.engine import Engine
-from csl.engine.threads import ONE_THREAD
+from csl.engine import ONE_THREAD, Threads
 from csl.examples import Example
 from csl.model.model import Model, Parse
 from csl.preparing.preparation import Preparation
@@ -78,7 +77,7 @@ class Filling:
     model: Model
     examples: Sequence[Example]  # of training, prepared
     seed: int = 0
-    engine: Engine = ONE_THREAD
+    engine: Threads = ONE_THREAD
     looked_at: int = 0
     _outputs: dict[Words, Words | None] = field(default_factory=dict)
 

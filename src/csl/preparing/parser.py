@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from csl.engine.engine import Engine
-from csl.engine.threads import ONE_THREAD
+from csl.engine import ONE_THREAD, Threads
 from csl.model.model import Model, Parse
 from csl.parsing.deriver import DEFAULT
 from csl.parsing.limits import Abstained, Limits
@@ -38,7 +37,7 @@ class Parser:
     preparation: Preparation
 
     def answers(
-        self, texts: Sequence[str], engine: Engine = ONE_THREAD, limits: Limits = DEFAULT
+        self, texts: Sequence[str], engine: Threads = ONE_THREAD, limits: Limits = DEFAULT
     ) -> list[Answer | Abstained]:
         """Parse inputs: the output of each, or why there is none."""
         readings = [self.preparation.readings(text) for text in texts]
@@ -49,7 +48,7 @@ class Parser:
             answers[k] = answer
         return answers
 
-    def _best(self, readings: Sequence[Sequence[Reading]], engine: Engine, limits: Limits) -> list[Answer | Abstained]:
+    def _best(self, readings: Sequence[Sequence[Reading]], engine: Threads, limits: Limits) -> list[Answer | Abstained]:
         """Parse all readings of each input, and take the best."""
         outcomes = iter(self.model.outcomes([way.source for ways in readings for way in ways], engine, limits))
         return [self._choose(ways, [next(outcomes) for _ in ways]) for ways in readings]

@@ -333,14 +333,17 @@ def _comparable(word: str) -> str:
     return _DIGITS.get(word, word)
 
 
-def _spellings(node: Node) -> Iterator[Words]:
-    """Give the words under which a leaf may be in an input: all of it, or an identifier without what it starts with."""
-    yield (_comparable(normal(node.label)),)
+def _spellings(node: Node) -> list[Words]:
+    """Give the words under which a leaf may be in an input: as pieces, whole, or an identifier without its first parts.
+
+    >>> _spellings(Node("name", "en.weekly_standup", (), ()))
+    [('en', '.', 'weekly', 'standup'), ('en.weekly_standup',), ('weekly', 'standup')]
+    """
     parts = _PART.split(node.label) if node.kind in ("name", "string") else []
-    for text in (node.label, *(" ".join(parts[i:]) for i in range(1, len(parts)))):
-        words = tuple(_comparable(normal(word)) for word in _PIECES.findall(_CAPITAL.sub(" ", text)))
-        if any(word[0].isalnum() for word in words):
-            yield words
+    texts = [node.label, *(" ".join(parts[i:]) for i in range(1, len(parts)))]
+    pieces = [tuple(_comparable(normal(word)) for word in _PIECES.findall(_CAPITAL.sub(" ", text))) for text in texts]
+    whole = (_comparable(normal(node.label)),)
+    return [words for words in (pieces[0], whole, *pieces[1:]) if any(word[:1].isalnum() for word in words)]
 
 
 def _leaves_in(source: Words, tree: Node, aliases: Mapping[Words, tuple[Words, ...]]) -> Iterator[_Link]:
@@ -352,8 +355,8 @@ def _leaves_in(source: Words, tree: Node, aliases: Mapping[Words, tuple[Words, .
 
     def visit(node: Node, path: Path) -> Iterator[_Link]:
         if node.is_literal:
-            own = list(_spellings(node))
-            for spelled in (*own, *aliases.get(own[-1], ())):
+            own = _spellings(node)
+            for spelled in (*own, *(aliases.get(own[0], ()) if own else ())):
                 n = len(spelled)
                 spans = tuple((i, i + n) for i in places.get(spelled[0], ()) if words[i : i + n] == spelled)
                 if spans:
@@ -391,8 +394,8 @@ def _aliases(
         words = tuple(map(_comparable, source))
         for path, node in _paths(tree):
             if node.is_literal and path not in inside and slot_name(node) in slots:
-                *_, spelled = _spellings(node)
-                whole.update((part, spelled) for part in _parts(spelled, words))
+                for spelled in _spellings(node)[:1]:
+                    whole.update((part, spelled) for part in _parts(spelled, words))
     parts = dict.fromkeys(part for part, _ in whole)
     longest = max(map(len, parts), default=0)
     seen: Counter[Words] = Counter()

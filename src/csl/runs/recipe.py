@@ -20,7 +20,7 @@ from csl.baselines.nqg.config import NqgFitConfig, NqgInductionConfig
 from csl.errors import InputError, nearest
 from csl.induction import config as induction
 from csl.model import config as fitting
-from csl.options import changed, read_toml
+from csl.options import changed, find_preset, read_toml
 from csl.sampling import config as sampling
 from csl.seq2seq.config import TrainConfig
 
@@ -227,20 +227,24 @@ def _located(name: str, value: object, folder: Path) -> object:
     return os.path.normpath(folder / value) if isinstance(value, str) else value
 
 
-def _start(kind: type[BaseModel], find: Callable[[str], BaseModel]) -> Callable[[str], BaseModel]:
+def _start(kind: type[BaseModel], presets: Mapping[str, BaseModel]) -> Callable[[str], BaseModel]:
     """Start from a preset; with auto, what the preset leaves open is chosen when the examples are known."""
 
     def start(name: str) -> BaseModel:
-        known = {} if name == AUTO and kind is not SampleOptions else find(name).model_dump(exclude_unset=True)
+        known = (
+            {}
+            if name == AUTO and kind is not SampleOptions
+            else find_preset(presets, name).model_dump(exclude_unset=True)
+        )
         return kind(**known, preset=AUTO) if name == AUTO else kind(**known)
 
     return start
 
 
 PRESETS = {
-    "induction": _start(InductionOptions, induction.preset),
-    "fit": _start(FitOptions, fitting.preset),
-    "sampling": _start(SampleOptions, sampling.preset),
+    "induction": _start(InductionOptions, induction.PRESETS),
+    "fit": _start(FitOptions, fitting.PRESETS),
+    "sampling": _start(SampleOptions, sampling.PRESETS),
 }
 
 

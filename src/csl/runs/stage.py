@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from csl import __version__
-from csl.engine.engine import Engine
-from csl.engine.threads import ONE_THREAD
+from csl.engine import ONE_THREAD, Threads
 from csl.errors import InputError
 from csl.files import hash_file
 from csl.lock import folder_lock
@@ -35,7 +34,7 @@ class Work:
     folder: RunFolder
     recipe: Recipe
     key: str = ""
-    engine: Engine = ONE_THREAD
+    engine: Threads = ONE_THREAD
     device: str = "auto"  # of networks
     source: Path | None = None  # original files of benchmark data sets
 

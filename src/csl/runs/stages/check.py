@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from csl.engine.engine import Engine
-from csl.engine.threads import ONE_THREAD
+from csl.engine import ONE_THREAD, Threads
 from csl.examples import Example
 from csl.examples.score import Score
 from csl.grammar import Grammar, Rule
@@ -66,7 +65,7 @@ def check(
     seed_rules: Sequence[Rule] = (),
     auto: bool = False,
     output_cfg: OutputCfg | None = None,
-    engine: Engine = ONE_THREAD,
+    engine: Threads = ONE_THREAD,
 ) -> Figures:
     """Parse held-out examples, and say what speaks against augmenting with this grammar."""
     log.progress("learning from nine tenths of the examples, to check on the rest …")
@@ -90,7 +89,7 @@ def _held_out(
     seed_rules: Sequence[Rule],
     auto: bool,
     output_cfg: OutputCfg | None,
-    engine: Engine,
+    engine: Threads,
 ) -> Score:
     """Learn from nine tenths of the distinct examples, parse the last tenth; auto chooses seed rules again."""
     distinct = list(dict.fromkeys(examples))

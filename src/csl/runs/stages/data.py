@@ -14,7 +14,7 @@ from csl.grammar.notation import read_rules
 from csl.grammar.output_cfg import OutputCfg
 from csl.log import Log
 from csl.runs.folder import PARTS, Figures
-from csl.runs.recipe import DataOptions, Recipe
+from csl.runs.recipe import DataOptions
 from csl.runs.stage import Stage, Work
 
 log = Log("data")
@@ -85,8 +85,3 @@ def _examples(data: DataOptions, part: str) -> Iterable[Example]:
     fields = {"source_field": data.input_field, "target_field": data.output_field}
     for path in data.files.get(part, ()):
         yield from read_examples(path, columns=("category",), **fields)
-
-
-def needs_source(recipe: Recipe) -> bool:
-    """Whether the data of a recipe is made from original files."""
-    return bool(recipe.data.set) and recipe.data.split not in data_set(recipe.data.set).generated

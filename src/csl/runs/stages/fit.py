@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from csl.engine.engine import Engine
-from csl.engine.threads import ONE_THREAD
+from csl.engine import ONE_THREAD, Threads
 from csl.errors import InputError
 from csl.examples import Example, split_tokens
 from csl.examples.formats import read_inputs
@@ -127,7 +126,7 @@ def fit(
     *,
     labelled: Labelled | None = None,
     output_cfg: OutputCfg | None = None,
-    engine: Engine = ONE_THREAD,
+    engine: Threads = ONE_THREAD,
     checkpoints: Checkpoints = lambda name, start: Checkpoint(),
 ) -> Fitted:
     """Fit a model, from each start; then again with the inputs that it labels. The same in memory and in a folder."""

@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from csl.engine.engine import Engine
-from csl.engine.threads import ONE_THREAD
+from csl.engine import ONE_THREAD, Threads
 from csl.errors import CslError
 from csl.examples import Example
 from csl.grammar import Rule, write_grammar
@@ -112,7 +111,7 @@ def induce(
     *,
     seed_rules: Iterable[Rule] = (),
     output_cfg: OutputCfg | None = None,
-    engine: Engine = ONE_THREAD,
+    engine: Threads = ONE_THREAD,
     progress: Callable[[Step], None] = lambda _: None,
     checkpoint: Checkpoint | None = None,
 ) -> Induced:

@@ -8,7 +8,7 @@ from typing import Any
 
 from csl import __version__
 from csl.baselines.geca import Geca
-from csl.engine.engine import Engine
+from csl.engine import Threads
 from csl.errors import InputError
 from csl.examples import Example, read_examples, write_examples
 from csl.files import hash_file, is_stream, write_json
@@ -96,7 +96,7 @@ def sampler_of(work: Work, options: SampleOptions, train: Sequence[Example]) -> 
         raise NothingError(str(error)) from error
 
 
-def drawn(sampler: Sampler, options: SampleOptions, engine: Engine) -> Pairs:
+def drawn(sampler: Sampler, options: SampleOptions, engine: Threads) -> Pairs:
     """Give pairs that a sampler draws.
 
     With provenance each has two more columns: the numbers of the rules of its derivation (lines of the grammar) and,
