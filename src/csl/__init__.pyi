@@ -10,6 +10,10 @@ from csl.errors import InputError as InputError
 from csl.examples import Example as Example
 from csl.examples import read_examples as read_examples
 from csl.examples import write_examples as write_examples
+from csl.examples.formats import Row as Row
+from csl.examples.formats import read_rows as read_rows
+from csl.examples.formats import to_dataset as to_dataset
+from csl.examples.formats import write_rows as write_rows
 from csl.grammar import Grammar as Grammar
 from csl.grammar import Rule as Rule
 from csl.grammar import read_grammar as read_grammar

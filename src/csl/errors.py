@@ -31,6 +31,11 @@ class InputError(CslError):
         super().__init__(where + message)
 
 
+def refuse(error: InputError) -> None:
+    """Raise an error; readers can be given something milder to do with a bad line, such as counting it."""
+    raise error
+
+
 # failures of the machine, and of the paths that were given; each with a remedy
 FAILURES = {
     errno.ENOSPC: "free some space, then run the same command again",

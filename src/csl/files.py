@@ -15,12 +15,12 @@ import shutil
 import sys
 import threading
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, BinaryIO, TextIO
+from typing import IO, Any, BinaryIO, TextIO
 
-from csl.errors import InputError, from_system
+from csl.errors import InputError, from_system, refuse
 
 PARTIAL = ".partial"  # the end of the name of a file that is being written
 MAX_LINE = 8 << 20  # bytes of a line
@@ -210,7 +210,7 @@ def write_json(path: Path | str, value: Any, *, follow_links: bool = True) -> No
 def parse_json(text: str) -> Any:
     """Read a JSON value; ValueError for everything that is wrong with it: a key twice, too deep, no text at all."""
     try:
-        value = json.loads(text, object_pairs_hook=_unique_keys)
+        value = _DECODER.decode(text)
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
     if _SURROGATE.search(text):
@@ -230,35 +230,70 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
+_DECODER = json.JSONDecoder(object_pairs_hook=_unique_keys)  # made once: that takes as long as reading a line
+
+
 def read_json(path: Path | str) -> Any:
     """Read a JSON file; InputError if it cannot be read, ValueError if it is not JSON."""
     return parse_json("\n".join(line for _, line in read_lines(path)))
 
 
-def read_lines(path: Path | str) -> Iterator[tuple[int, str]]:
-    """Yield (line number, line without its end) of a text file, plain or `.gz`, that must be UTF-8."""
+def read_lines(path: Path | str, bad: Callable[[InputError], None] = refuse) -> Iterator[tuple[int, str]]:
+    """Yield (line number, line without its end) of a text file, plain or `.gz`, that must be UTF-8; `-` is stdin.
+
+    A line that is too long or no text is refused, or left out if `bad` does not raise the error that it is given.
+    """
     path = Path(path)
-    number = 0
     if "\0" in str(path):
         raise InputError("no file can have this name", path)
     try:
-        packed = path.suffix == ".gz"
-        if packed and path.is_file():
-            _check_unpacked(path)
-        with gzip.open(path, "rb") if packed else path.open("rb") as file:
+        with _open_bytes(path) as file:
             for number, raw in enumerate(iter(lambda: file.readline(MAX_LINE + 1), b""), start=1):
                 if len(raw) > MAX_LINE:
-                    raise InputError(f"a line of more than {MAX_LINE >> 20} MiB; is this text?", path, number)
-                line = raw.decode("utf-8").removesuffix("\n").removesuffix("\r")
+                    while raw and not raw.endswith(b"\n"):
+                        raw = file.readline(MAX_LINE)  # noqa: PLW2901 — the rest of the line
+                    bad(InputError(f"a line of more than {MAX_LINE >> 20} MiB; is this text?", path, number))
+                    continue
+                try:
+                    line = raw.decode("utf-8").removesuffix("\n").removesuffix("\r")
+                except UnicodeDecodeError:
+                    bad(InputError("not valid UTF-8; convert the file, for example with iconv", path, number))
+                    continue
                 if "\r" in line:
-                    raise InputError("carriage return inside a line; end lines with \\n or \\r\\n", path, number)
+                    bad(InputError("carriage return inside a line; end lines with \\n or \\r\\n", path, number))
+                    continue
                 yield number, line.removeprefix("\ufeff") if number == 1 else line
-    except UnicodeDecodeError as error:
-        raise InputError("not valid UTF-8; convert the file, for example with iconv", path, number) from error
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise InputError("not a complete gzip file; copy or download it again", path) from error
     except OSError as error:
         raise from_system(error, "cannot be read", path) from error
+
+
+def line_end(path: Path) -> str:
+    """See how the first line of a text file ends; that of a stream is not known before it is read."""
+    if not path.is_file():
+        return "\n"
+    with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as file:
+        return "\r\n" if file.readline(MAX_LINE).endswith(b"\r\n") else "\n"
+
+
+@contextmanager
+def _open_bytes(path: Path) -> Iterator[IO[bytes] | gzip.GzipFile]:
+    """Open a file or standard input, which stays open, and unpack it."""
+    if str(path) == "-":
+        if sys.stdin is None:
+            raise InputError("standard input is closed", path)
+        data = io.BytesIO(sys.stdin.buffer.read())
+        yield gzip.GzipFile("", "rb", fileobj=data) if data.getvalue().startswith(b"\x1f\x8b") else data
+        return
+    if path.suffix != ".gz":
+        with path.open("rb") as file:
+            yield file
+        return
+    if path.is_file():
+        _check_unpacked(path)
+    with gzip.open(path, "rb") as packed:
+        yield packed
 
 
 def _check_unpacked(path: Path) -> None:

@@ -15,7 +15,10 @@ from csl.files import read_lines
 
 Config = TypeVar("Config", bound=BaseModel)
 
-RENAMED = {"piece": "micro_batch_size", "seeds": "seed_rules", "unlabeled": "unlabelled"}
+RENAMED = {
+    "piece": "micro_batch_size", "seeds": "seed_rules", "unlabeled": "unlabelled", "input_field": "input_column",
+    "output_field": "output_column",
+}  # fmt: skip
 
 
 def find_preset(presets: Mapping[str, Config], name: str) -> Config:

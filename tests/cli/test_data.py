@@ -97,7 +97,7 @@ def test_split_reads_json_lines_with_other_field_names(tmp_path: Path) -> None:
     path = tmp_path / "data.jsonl.gz"
     lines = [json.dumps({"utterance": f"say {i}", "plan": f"( say {'x ' * i})"}) for i in range(1, 9)]
     path.write_bytes(gzip.compress("\n".join(lines).encode()))
-    fields = ("--input-field", "utterance", "--output-field", "plan")
+    fields = ("--input-column", "utterance", "--output-column", "plan")
     assert csl_data("split", path, "--by", "length", "--out", tmp_path, *fields).exit_code == 0
     assert [e.source_text for e in read_examples(tmp_path / "train.tsv")] == [f"say {i}" for i in range(1, 5)]
 

@@ -81,7 +81,7 @@ def test_files_as_other_commands_write_them(csl: Path, t5: Path, tmp_path: Path)
     scored.write_bytes(gzip.compress("".join(lines).encode()))
     gold = tmp_path / "test.jsonl"
     gold.write_text("".join(json.dumps({"q": row[0], "a": row[1]}) + "\n" for row in ROWS), "utf-8")
-    fields = ("--input-field", "q", "--output-field", "a")
+    fields = ("--input-column", "q", "--output-column", "a")
     assert breakdown(csl, scored, "--test", gold, *fields)[1]["all"][-3:] == ["50.0%", "25.0%", "50.0%"]
     for name, other in (("a.tsv", scored), ("b.tsv", t5)):
         done("ensemble", csl, other, "--out", tmp_path / name)

@@ -23,7 +23,7 @@ LEARNED = [
     Example.of("run left", "LEFT ( LOOK )", category="two"),
     Example.of("jump", "JUMP", category="one"),
 ]
-FIELDS = ("--input-field", "q", "--output-field", "a")
+FIELDS = ("--input-column", "q", "--output-column", "a")
 
 
 def rows(lines: list[str]) -> list[list[str]]:

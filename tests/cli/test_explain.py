@@ -57,7 +57,7 @@ def test_coverage_writes_what_is_missing(run: Path, data: Path, tmp_path: Path) 
     assert lines[-1].startswith(f"{tmp_path / 'missing.tsv'}: 2 ")
     assert (tmp_path / "missing.tsv").read_text() == "".join(DATA.splitlines(keepends=True)[1::2])
     (tmp_path / "d.jsonl").write_text('{"q": "jump", "a": "JUMP"}\n{"q": "jump", "a": "WALK"}\n')
-    fields = ("--input-field", "q", "--output-field", "a")
+    fields = ("--input-column", "q", "--output-column", "a")
     lines = coverage(run, tmp_path / "d.jsonl", "--missing", tmp_path / "missing.tsv", *fields)
     assert lines[2:-1] == ["all 2 1 50.00 % 2 100.00 %"]
     assert (tmp_path / "missing.tsv").read_text() == "jump\tWALK\n"

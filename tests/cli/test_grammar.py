@@ -173,7 +173,7 @@ def test_a_grammar_written_by_hand_becomes_a_run(tmp_path: Path) -> None:
     (tmp_path / "valid.cfg").write_text("ROOT => ##ROOT ##ROOT\nROOT => JUMP\n")
     train = tmp_path / "train.jsonl"
     train.write_text('{"q": "jump twice", "a": "JUMP JUMP"}\n', "utf-8")
-    options = ("--train", train, "--input-field", "q", "--output-field", "a", "--output-cfg", tmp_path / "valid.cfg")
+    options = ("--train", train, "--input-column", "q", "--output-column", "a", "--output-cfg", tmp_path / "valid.cfg")
     assert "--train" in refused("grammar", "accept", run)
     assert set(contents(run)) == {"grammar.txt"}
     lines = done("grammar", "accept", run, *options)

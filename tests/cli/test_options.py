@@ -90,7 +90,7 @@ def test_a_config_file_and_settings_are_applied_over_the_preset(folder: Path) ->
 def test_json_lines_with_other_fields(line: str, folder: Path) -> None:
     lines = (json.dumps({"q": x, "a": y}) + "\n" for x, y in PAIRS.items())
     (folder / "train.jsonl").write_text("".join(lines), "utf-8")
-    done(*line.split(), "--input-field", "q", "--output-field", "a")
+    done(*line.split(), "--input-column", "q", "--output-column", "a")
     assert (folder / "new" / "data" / "train.tsv").read_bytes() == (folder / "train.tsv").read_bytes()
 
 

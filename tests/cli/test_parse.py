@@ -39,7 +39,7 @@ def test_a_file_gives_input_and_output_a_line(fitted: Path, tmp_path: Path) -> N
     (tmp_path / "in.txt").write_text("jump  and walk\tIGNORED\n\nhop\nrun\n", "utf-8")
     for options in (["--threads", 2], ["--file"]):
         result = csl("parse", fitted, tmp_path / "in.txt", *options)
-        assert (result.exit_code, result.stdout) == (0, "jump and walk\tJUMP WALK\nhop\t\nrun\tRUN\n")
+        assert (result.exit_code, result.stdout) == (0, "jump  and walk\tJUMP WALK\nhop\t\nrun\tRUN\n")
         assert "1 of 3 inputs" in result.stderr
     assert "absent" in refused("parse", fitted, "absent", "--file")
 

@@ -56,16 +56,21 @@ def test_outputs_that_a_cfg_accepts_come_first(trained: Path, known: Path, tmp_p
     assert f"{tmp_path / 'output.cfg'}:1: " in refused(trained, known, "--output-cfg", tmp_path / "output.cfg")
 
 
-def test_inputs_are_lines_the_first_column_or_a_field_of_json_lines(trained: Path, tmp_path: Path) -> None:
+def test_inputs_are_lines_or_rows_of_any_format_and_come_back_in_it(trained: Path, tmp_path: Path) -> None:
+    tsv = "walk left\tLEFT ( WALK )\njump\tJUMP\n"
+    rows = '{"q": "walk left", "output": "LEFT ( WALK )"}\n{"q": "jump", "output": "JUMP"}\n'
     files = {
-        "inputs.txt": b"walk  left\n\n  jump\n", "inputs.tsv": b"walk left\tANYTHING\tmore\njump\n",
-        "inputs.gz": gzip.compress(b"walk left\njump"), "inputs.jsonl": b'{"q": "walk left"}\n\n{"q": "jump"}\n',
+        "inputs.txt": (b"walk  left\n\njump\n", tsv.replace("walk left", "walk  left")),
+        "inputs.tsv": (b"walk left\tANYTHING\tmore\njump\n", tsv),
+        "inputs.gz": (gzip.compress(b"walk left\njump"), tsv),
+        "inputs.jsonl": (b'{"q": "walk left"}\n\n{"q": "jump"}\n', rows),
+        "inputs.csv": (b"q\nwalk left\njump\n", 'q,output\nwalk left,LEFT ( WALK )\njump,JUMP\n'),
     }  # fmt: skip
-    for name, text in files.items():
+    for name, (text, expected) in files.items():
         (tmp_path / name).write_bytes(text)
-        found = predict(trained, tmp_path / name, "--input-field", "q").stdout
-        assert found == "walk left\tLEFT ( WALK )\njump\tJUMP\n"
-    assert f"{tmp_path / 'inputs.jsonl'}:1: " in refused(trained, tmp_path / "inputs.jsonl")
+        assert predict(trained, tmp_path / name).stdout == expected
+        assert predict(trained, tmp_path / name, "--format", "tsv").stdout.replace("  ", " ") == tsv
+    assert f"{tmp_path / 'inputs.jsonl'}:1: " in refused(trained, tmp_path / "inputs.jsonl", "--input-column", "x")
     (tmp_path / "inputs.txt").write_text("", "utf-8")
     assert predict(trained, tmp_path / "inputs.txt").stdout == ""
 

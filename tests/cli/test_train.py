@@ -91,7 +91,7 @@ def test_json_lines_with_other_fields(run: Path, tmp_path: Path) -> None:
         lines = (json.dumps({"q": x, "a": y}) + "\n" for x, y in PAIRS.items())
         (tmp_path / f"{name}.jsonl").write_text("".join(lines), "utf-8")
     files = (tmp_path / "train.jsonl", "--synthetic", tmp_path / "made.jsonl", "--dev", tmp_path / "dev.jsonl")
-    train(*files, "--out", run, "--input-field", "q", "--output-field", "a")
+    train(*files, "--out", run, "--input-column", "q", "--output-column", "a")
     assert RunFolder(run).record.stages["data"].figures == {"train": 4, "dev": 4, "test": 0, "synthetic": 4}
     assert "dev" in curve(run)[-1]
 

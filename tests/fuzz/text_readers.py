@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from csl.examples import Example, read_examples, write_examples
-from csl.examples.formats import read_inputs
+from csl.examples.formats import Rows, read_inputs, read_rows, write_rows
 from csl.grammar import Grammar
 from csl.grammar.notation import read_rules, write_grammar
 from csl.grammar.output_cfg import OutputCfg
@@ -58,6 +58,47 @@ def examples_reader(name: str, content: bytes) -> Reader:
         (name,),
         lambda folder: list(read_examples(folder / name, columns=("category",))),
         check_examples(name),
+    )
+
+
+CHAT = "".join(
+    json.dumps({"messages": [{"role": "system", "content": "s"}, {"role": "user", "content": x}, answer], "tools": []})
+    + "\n"
+    for x, answer in (
+        ("fan on", {"role": "assistant", "tool_calls": [{"function": {"name": "on", "arguments": '{"x": "fan"}'}}]}),
+        ("hello", {"role": "assistant", "content": "hi é"}),
+    )
+)
+PROMPTS = "".join(json.dumps({"prompt": x, "completion": {"x": [1, None]}}) + "\n" for x in ("a b", "c"))
+CSV = 'id,question,query\n1,"jump, twice",JUMP\n\n2,"a ""b""\nc",f(a)\n'
+
+
+def check_rows(name: str) -> Callable[[Path, Any], None]:
+    """Nothing is lost: every line is in a row or in an error, and what is written again is read again."""
+
+    def check(folder: Path, found: Rows) -> None:
+        text = plain(folder / name).decode(errors="replace").replace("\r\n", "\n").removeprefix("\ufeff")
+        filled = [line for line in text.split("\n") if line.strip(" ")]
+        taken = [line for row in found.rows for line in row.record.split("\n") if line.strip(" ")]
+        lost = len(filled) - len(taken) - len(found.skipped) - bool(found.layout.header)
+        assert lost == 0, (text, found)
+        write_rows(folder / f"again-{name}", found)
+        again = read_rows(folder / f"again-{name}", found.format, skip_bad=True)
+        (folder / f"again-{name}").unlink()
+        assert (again.rows, again.skipped) == (found.rows, [])
+
+    return check
+
+
+def rows_reader(name: str, content: str) -> Reader:
+    """Make the reader of a file of rows, of which bad ones are left out."""
+    packed = gzip.compress(content.encode(), mtime=0) if name.endswith(".gz") else content.encode()
+    return Reader(
+        f"rows, {name}",
+        lambda: {name: packed},
+        (name,),
+        lambda folder: read_rows(folder / name, skip_bad=True),
+        check_rows(name),
     )
 
 
@@ -179,6 +220,10 @@ READERS = [
     examples_reader("x.jsonl", ROWS.encode()),
     examples_reader("x.tsv.gz", gzip.compress(PAIRS.encode(), mtime=0)),
     examples_reader("x.jsonl.gz", gzip.compress(ROWS.encode(), mtime=0)),
+    rows_reader("x.csv", CSV),
+    rows_reader("x.tsv", PAIRS),
+    rows_reader("chat.jsonl", CHAT),
+    rows_reader("prompts.jsonl.gz", PROMPTS),
     Reader(
         "inputs, .txt",
         texts({"x.txt": "jump twice\nrun\tx\n\n\ta\n"}),

@@ -208,6 +208,19 @@ def test_code_has_operators_of_several_characters_and_brackets() -> None:
     assert ("call", "f") in {(c.kind, c.label) for c in program.root.walk()}
 
 
+def test_prefix_operators_belong_to_what_follows() -> None:
+    assert outline(read("code", "f(-x, a - b, !g(y)) -v")) == (
+        *("list", ""),
+        ("call", "f", ("name", "-x"), ("call", "-", ("name", "a"), ("name", "b")), ("call", "!g", ("name", "y"))),
+        ("name", "-v"),
+    )
+    assert outline(read("tokens", "f ( a = * g ( b ) )")) == (
+        "call",
+        "f",
+        ("member", "a", ("call", "*g", ("name", "b"))),
+    )
+
+
 def test_brackets_that_do_not_balance_are_punctuation() -> None:
     assert all(not c.children for c in read("code", "f(a]) :-(").root.children)
 

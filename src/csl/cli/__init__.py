@@ -28,6 +28,7 @@ from csl.cli import (
     geca,
     grammar,
     induce,
+    look,
     nqg,
     parse,
     predict,
@@ -52,6 +53,11 @@ OLD = {
     "induce --seeds": "now --seed-rules",
     "augment --seeds": "now --seed-rules",
     "fit --unlabeled": "now --unlabelled",
+    **{
+        f"{name} --{side}-field": f"now --{side}-column"
+        for name in ("induce", "augment", "train", "evaluate", "grammar", "nqg")
+        for side in ("input", "output")
+    },
     "parse -k": "gone; `csl grammar explain` shows other derivations",
     **{
         f"{name} --{option}": WHOLE_RUNS
@@ -101,7 +107,7 @@ def _options(
 
 
 for command in (
-    augment.augment, induce.induce, fit.fit, parse.parse, sample.sample, train.train, predict.predict,
+    look.look, augment.augment, induce.induce, fit.fit, parse.parse, sample.sample, train.train, predict.predict,
     evaluate.evaluate, ensemble.ensemble, table.table, run.run, report.report,
     sweep.sweep, runs.runs, geca.geca,
 ):  # fmt: skip

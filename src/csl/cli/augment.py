@@ -7,7 +7,7 @@ import typer
 
 from csl.cli.console import new_console
 from csl.cli.induce import OutputCfgFile, SeedRules, new_recipe, run_stages
-from csl.cli.options import Configured, CpuThreads, Fields, OutFolder, Resume, TrainFile, shares_options
+from csl.cli.options import Configured, CpuThreads, OutFolder, Reading, Resume, TrainFile, shares_options
 from csl.cli.sample import Drawing
 
 SHOWN = 10  # new pairs shown at the end
@@ -27,7 +27,7 @@ def augment(
     seed: Annotated[int, typer.Option(min=0, help="Seed of fitting and sampling.")] = 0,
     resume: Resume = True,
     threads: CpuThreads = 1,
-    fields: Fields,
+    reading: Reading,
 ) -> None:
     """Augment TRAIN: induce a grammar, fit a model, sample new pairs, and merge them with the old in equal parts.
 
@@ -38,7 +38,7 @@ def augment(
     from csl.runs.stages.registry import AUGMENT
 
     console, start = new_console(), time.perf_counter()
-    recipe = new_recipe(configured, train, seed_rules, output_cfg, fields)
+    recipe = new_recipe(configured, train, seed_rules, output_cfg, reading)
     recipe = drawing.apply(configured, recipe, number).changed({"merge.weights": weights}).seeded(seed)
     run_stages(out, recipe, AUGMENT, threads, resume=resume)
     folder = RunFolder(out)

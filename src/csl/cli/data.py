@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from csl.cli.console import new_console
+from csl.cli.options import ExamplesFile, Reading, shares_options
 from csl.files import make_folder, refuse_input_as_output
 from csl.splits.programs import DEFAULT_ENTITIES
 
@@ -20,8 +21,6 @@ Out = Annotated[Path, typer.Option("--out", help="Folder to write to; created if
 Entities = Annotated[
     str, typer.Option(help="Regular expression for output tokens that are entities; text in double quotes always is.")
 ]
-InputField = Annotated[str, typer.Option(help="JSON lines: the field with the input.")]
-OutputField = Annotated[str, typer.Option(help="JSON lines: the field with the output.")]
 
 
 class By(StrEnum):
@@ -110,8 +109,9 @@ def fetch_(name: Name, out: Out) -> None:
 
 
 @app.command()
+@shares_options
 def split(
-    file: Annotated[Path, typer.Argument(help="Examples: TSV or JSON lines, plain or .gz.")],
+    file: ExamplesFile,
     by: Annotated[
         By,
         typer.Option(help="How to split: see docs/splits.md for what each kind tests."),
@@ -127,8 +127,8 @@ def split(
         int, typer.Option(help="TMCD split: each atom of the test set must be in so many training examples.", min=0)
     ] = 2,
     entities: Entities = DEFAULT_ENTITIES,
-    input_field: InputField = "input",
-    output_field: OutputField = "output",
+    *,
+    reading: Reading,
 ) -> None:
     """Split examples into train and test (and dev), and measure the divergence of the split."""
     from dataclasses import asdict
@@ -136,7 +136,6 @@ def split(
     from csl.datasets.registry import FILES, write_task
     from csl.datasets.task import Task
     from csl.errors import InputError
-    from csl.examples import read_examples
     from csl.splits.divergence import divergence, profiles
     from csl.splits.programs import entity_pattern
     from csl.splits.splits import length_split, parse_sizes, random_split, template_split, tmcd_split
@@ -144,7 +143,7 @@ def split(
     for part in FILES:
         refuse_input_as_output(out / part, file)
     pattern = entity_pattern(entities)
-    examples = list(read_examples(file, source_field=input_field, target_field=output_field))
+    examples = reading.examples(file)
     n_train, n_dev = parse_sizes(sizes, len(examples)) if sizes else (round(train_share * len(examples)), 0)
     try:
         counted = profiles(examples, pattern, file)
@@ -175,23 +174,20 @@ def split(
 
 
 @app.command("divergence")
+@shares_options
 def divergence_(
-    train: Annotated[Path, typer.Argument(help="Training examples: TSV or JSON lines, plain or .gz.")],
-    test: Annotated[Path, typer.Argument(help="Test examples: TSV or JSON lines, plain or .gz.")],
+    train: ExamplesFile,
+    test: ExamplesFile,
     entities: Entities = DEFAULT_ENTITIES,
-    input_field: InputField = "input",
-    output_field: OutputField = "output",
+    *,
+    reading: Reading,
 ) -> None:
     """Measure atom and compound divergence between the outputs of two files."""
-    from csl.examples import read_examples
     from csl.splits.divergence import divergence, profiles
     from csl.splits.programs import entity_pattern
 
     pattern = entity_pattern(entities)
-    counted = (
-        profiles(list(read_examples(file, source_field=input_field, target_field=output_field)), pattern, file)
-        for file in (train, test)
-    )
+    counted = (profiles(reading.examples(file), pattern, file) for file in (train, test))
     _print_divergence(divergence(*counted))
 
 

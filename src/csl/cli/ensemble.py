@@ -7,7 +7,7 @@ import typer
 from rich.table import Table
 
 from csl.cli.console import new_console
-from csl.cli.options import Fields, shares_options
+from csl.cli.options import Reading, shares_options
 
 if TYPE_CHECKING:
     from csl.examples.score import Breakdown
@@ -25,14 +25,13 @@ def ensemble(
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Write the ensemble's predictions here.")] = None,
     *,
-    fields: Fields,
+    reading: Reading,
 ) -> None:
     """Take CSL's output where there is one, else that of the seq2seq model.
 
     With --test, print the accuracy of each on inputs that CSL covers, on the others, and on all.
     """
     from csl.errors import InputError
-    from csl.examples import read_examples
     from csl.examples.score import breakdown
     from csl.files import atomic_write_text, refuse_input_as_output
     from csl.seq2seq.predictions import Predictions
@@ -50,7 +49,7 @@ def ensemble(
         better.check(ours.inputs, csl)
         systems["Aug."] = better.outputs
     if test:
-        examples = list(read_examples(test, columns=("category",), **fields.names))
+        examples = reading.examples(test)
         ours.check([example.source_text for example in examples], test)
         total, by_category = breakdown(examples, ours.outputs, systems)
         console.print(_table([*by_category.items(), ("all", total)]))

@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast, get_args
 
 import typer
 from rich.table import Table
 
 from csl.cli.console import Messages, new_console
-from csl.cli.options import Budget, CpuThreads, Device, Fields, shares_options
+from csl.cli.options import Budget, CpuThreads, Device, Reading, shares_options
+from csl.errors import InputError, nearest
 
 if TYPE_CHECKING:
     from csl.examples.score import Score
@@ -20,27 +21,33 @@ def evaluate(
         Path, typer.Argument(help="A run folder with grammar and model, one of csl train, or a file of predictions.")
     ],
     test: Annotated[
-        Path, typer.Argument(help="Examples: TSV or JSON lines, plain or .gz. TSV: column 3 is a category.")
+        Path, typer.Argument(help="Examples, of any format; a column `category`, 3 of a TSV, makes groups.")
     ],
     errors: Annotated[
         Path | None, typer.Option(help="Write wrong outputs here: input, correct output, output.")
     ] = None,
+    match: Annotated[
+        str, typer.Option(help="language: as the output language compares, JSON as objects, others by tokens; or text.")
+    ] = "language",
     device: Device = "auto",
     *,
     budget: Budget,
     threads: CpuThreads = 1,
-    fields: Fields,
+    reading: Reading,
 ) -> None:
-    """Compare outputs for the inputs of TEST with its outputs; white space around punctuation does not count.
+    """Compare outputs for the inputs of TEST with its outputs, as their language does; white space does not count.
 
     Accuracy counts all examples, precision those that get an output. Log probabilities, of a parser, are means over the
     pairs that the grammar derives.
     """
-    from csl.examples import Example, read_examples, write_examples
-    from csl.examples.score import same_output, score
+    from csl.examples import Example, write_examples
+    from csl.examples.score import Match, correct, score
     from csl.files import refuse_input_as_output
 
     refuse_input_as_output(errors, what, test)
+    if match not in get_args(Match):
+        raise InputError(f"--match {match}: no such comparison; {nearest(match, get_args(Match))}")
+    how = cast("Match", match)
     console = new_console()
     trained = any((what / name).exists() for name in ("model", "codec.json"))
     if what.is_dir() and not trained:
@@ -51,9 +58,9 @@ def evaluate(
 
         limits = Limits.of(budget.max_memory, budget.timeout)
         model = RunFolder.open(what).model()
-        examples = list(read_examples(test, columns=("category",), **fields.names))
+        examples = reading.examples(test)
         with Messages("parsing …", stderr=True):
-            found = measure(model, examples, Threads(threads), limits)
+            found = measure(model, examples, Threads(threads), limits, how)
         outputs = found.outputs
         console.print(score_table(found.groups, found.score))
         console.print(
@@ -63,15 +70,13 @@ def evaluate(
         if found.given_up:
             console.print(found.given_up)
     else:
-        examples = list(read_examples(test, columns=("category",), **fields.names))
+        examples = reading.examples(test)
         outputs = _predicted(what, [example.source_text for example in examples], test, device, threads)
-        total, groups = score(examples, outputs)
+        total, groups = score(examples, outputs, how)
         console.print(score_table(groups, total))
     if errors:
-        pairs = zip(examples, outputs, strict=True)
-        wrong = [
-            Example(e.source, e.target, {"predicted": o}) for e, o in pairs if o and not same_output(o, e.target_text)
-        ]
+        judged = zip(examples, outputs, correct(examples, outputs, how), strict=True)
+        wrong = [Example(e.source, e.target, {"predicted": o}) for e, o, right in judged if o and not right]
         write_examples(errors, wrong, columns=("predicted",))
         console.print(f"{errors}: {len(wrong):,} wrong outputs")
 

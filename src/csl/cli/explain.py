@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from csl.cli.console import Messages, new_console
-from csl.cli.options import CpuThreads, Fields, shares_options
+from csl.cli.options import CpuThreads, Reading, shares_options
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,23 +27,23 @@ Run = Annotated[Path, typer.Argument(help="Run folder with a grammar.txt, or a g
 def coverage(
     run: Run,
     data: Annotated[
-        Path, typer.Argument(help="Examples: TSV or JSON lines, plain or .gz. TSV: column 3 is a category.")
+        Path, typer.Argument(help="Examples, of any format; a column `category`, 3 of a TSV, makes groups.")
     ],
     missing: Annotated[
         Path | None, typer.Option(help="Write the examples that are not derivable to this .tsv or .jsonl file.")
     ] = None,
     *,
     threads: CpuThreads = 1,
-    fields: Fields,
+    reading: Reading,
 ) -> None:
     """Count the examples that the grammar derives, and the inputs that it derives to any output."""
     from csl.engine import Threads
-    from csl.examples import read_examples, write_examples
+    from csl.examples import write_examples
     from csl.files import refuse_input_as_output
 
     refuse_input_as_output(missing, run, data)
     columns = ("category",)
-    examples = list(read_examples(data, columns=columns, **fields.names))
+    examples = reading.examples(data)
     deriver = _deriver(run)
     console = new_console()
     console.print(f"{len(deriver.rules):,} rules, {len(examples):,} examples")

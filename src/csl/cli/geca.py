@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from csl.cli.console import Messages, new_console
-from csl.cli.options import Fields, TrainFile, shares_options
+from csl.cli.options import Reading, TrainFile, shares_options
 
 
 @shares_options
@@ -24,7 +24,7 @@ def geca(
     weights: Annotated[bool, typer.Option("--weights", help="In --merge, each pair once, with a weight.")] = False,
     provenance: Annotated[bool, typer.Option("--provenance", help="Add parent example and fragments.")] = False,
     *,
-    fields: Fields,
+    reading: Reading,
 ) -> None:
     """Make new pairs from TRAIN by swapping fragments that occur in the same template (GECA, Andreas 2020).
 
@@ -33,7 +33,6 @@ def geca(
     from csl.baselines.config import GecaConfig
     from csl.baselines.geca import Geca
     from csl.errors import InputError
-    from csl.examples import read_examples
     from csl.files import is_stream, refuse_input_as_output
     from csl.options import changed
     from csl.runs.mixture import Mixture
@@ -48,7 +47,7 @@ def geca(
         raise InputError("--out and --merge are the same file; choose another for --merge", merge)
     for path in (out, merge):
         refuse_input_as_output(path, train)
-    examples = list(read_examples(train, **fields.names))
+    examples = reading.examples(train)
     console.print(f"{train}: {len(examples):,} examples, {len(set(examples)):,} distinct")
     with Messages("starting (the first run compiles for a while) …", "nothing was written", stderr=True):
         found = Geca(examples, options, progress=log.progress)

@@ -8,7 +8,7 @@ import typer
 
 from csl.cli.console import Messages, new_console
 from csl.cli.induce import OutputCfgFile, new_recipe
-from csl.cli.options import Configured, CpuThreads, Fields, shares_options
+from csl.cli.options import Configured, CpuThreads, Reading, shares_options
 
 if TYPE_CHECKING:
     from csl.grammar import Grammar
@@ -75,7 +75,7 @@ def accept(
     output_cfg: OutputCfgFile = None,
     *,
     threads: CpuThreads = 1,
-    fields: Fields,
+    reading: Reading,
 ) -> None:
     """Accept a grammar.txt that was edited or written by hand, so that other commands use it.
 
@@ -93,7 +93,7 @@ def accept(
         raise InputError("is a run and has its data; leave out --train and --output-cfg", run)
     if not folder.is_run and not train:
         raise InputError("is not a run yet; give the examples of the grammar with --train", run)
-    recipe = new_recipe(Configured(), train, None, output_cfg, fields) if train else folder.recipe()
+    recipe = new_recipe(Configured(), train, None, output_cfg, reading) if train else folder.recipe()
     with Messages("starting …", "nothing was accepted"):
         figures = accept_grammar(Run(Work(folder, recipe, engine=Threads(threads))))
     share = figures["derivable"] / figures["examples"]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from csl.cli.console import Messages, new_console
-from csl.cli.options import Configured, CpuThreads, Fields, OutFolder, Resume, TrainFile, shares_options
+from csl.cli.options import Configured, CpuThreads, OutFolder, Reading, Resume, TrainFile, shares_options
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -29,7 +29,7 @@ def induce(
     configured: Configured,
     resume: Resume = True,
     threads: CpuThreads = 1,
-    fields: Fields,
+    reading: Reading,
 ) -> None:
     """Induce a grammar that derives every example of TRAIN.
 
@@ -39,7 +39,7 @@ def induce(
     """
     from csl.runs.stages.registry import DATA, INDUCE
 
-    recipe = new_recipe(configured, train, seed_rules, output_cfg, fields)
+    recipe = new_recipe(configured, train, seed_rules, output_cfg, reading)
     recipe = Configured(None, configured.config, configured.settings).apply(recipe, "induction")
     figures = run_stages(out, recipe, (DATA, INDUCE), threads, resume=resume)["induce"]
     console = new_console()
@@ -53,14 +53,14 @@ def induce(
 
 
 def new_recipe(
-    configured: Configured, train: Path, seed_rules: list[Path] | None, output_cfg: Path | None, fields: Fields
+    configured: Configured, train: Path, seed_rules: list[Path] | None, output_cfg: Path | None, reading: Reading
 ) -> "Recipe":
     """Make the recipe of a run on files: a preset, and the files."""
     from csl.runs.recipe import AUTO, Recipe
 
     files = {"data.train": str(train), "data.seed_rules": tuple(map(str, seed_rules or ()))}
     cfg = {"data.output_cfg": str(output_cfg)} if output_cfg else {}
-    return Recipe(train.stem, train.name).with_preset(configured.preset or AUTO).changed(files | cfg | fields.settings)
+    return Recipe(train.stem, train.name).with_preset(configured.preset or AUTO).changed(files | cfg | reading.settings)
 
 
 def run_stages(

@@ -10,8 +10,8 @@ from csl.cli.induce import OutputCfgFile, run_stages
 from csl.cli.options import (
     Configured,
     Device,
-    Fields,
     OutFolder,
+    Reading,
     Resume,
     TorchThreads,
     TrainFile,
@@ -39,7 +39,7 @@ def induce(
     output_cfg: OutputCfgFile = None,
     resume: Resume = True,
     *,
-    fields: Fields,
+    reading: Reading,
 ) -> None:
     """Induce a grammar that derives every example of TRAIN, as NQG does: the best rule first, one at a time.
 
@@ -55,7 +55,7 @@ def induce(
     recipe = Recipe(train.stem, train.name).with_tables(
         {"nqg": find_preset(PRESETS, preset).model_dump(exclude={"seed"})}
     )
-    recipe = Configured(None, config, settings).apply(recipe.changed(files | fields.settings), "nqg")
+    recipe = Configured(None, config, settings).apply(recipe.changed(files | reading.settings), "nqg")
     run_stages(out, recipe, (DATA, NqgInduce()), threads=1, resume=resume)
     new_console().print(f"wrote {out / 'grammar.txt'}")
 
@@ -136,7 +136,7 @@ def evaluate(
     device: Device = "auto",
     threads: TorchThreads = None,
     *,
-    fields: Fields,
+    reading: Reading,
 ) -> None:
     """Compare outputs for the inputs of TEST with its outputs; white space around punctuation does not count.
 
@@ -145,10 +145,9 @@ def evaluate(
     import numpy as np
 
     from csl.cli.evaluate import score_table
-    from csl.examples import read_examples
     from csl.examples.score import score
 
-    examples = list(read_examples(test, columns=("category",), **fields.names))
+    examples = reading.examples(test)
     use_torch(threads)
     from csl.runs.stages.nqg import load_model
     from csl.seq2seq.predictor import choose_device

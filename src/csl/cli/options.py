@@ -1,22 +1,43 @@
 """Options that commands share, as dataclasses: a command takes one as an argument, and gets all of its options."""
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, is_dataclass
 from functools import wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
+from csl.cli.console import new_console
 from csl.errors import InputError
 
 if TYPE_CHECKING:
+    from csl.examples import Example
+    from csl.examples.formats import Rows
     from csl.runs.recipe import Recipe
 
-EXAMPLES = "Examples: .tsv (input<TAB>output) or .jsonl, or either with .gz."
+EXAMPLES = "Examples: TSV, CSV, JSON lines, chats, Parquet, a Hugging Face dataset; -: standard input."
+_STANDARD_INPUT: list[TemporaryDirectory[str]] = []  # where it is kept, until the program ends
 
-TrainFile = Annotated[Path, typer.Argument(help=EXAMPLES)]
+
+def _examples_file(name: str) -> Path:
+    """Keep standard input as a file: a run reads its data several times."""
+    if name != "-":
+        return Path(name)
+    if sys.stdin is None:
+        raise InputError("standard input is closed", name)
+    _STANDARD_INPUT.append(TemporaryDirectory())
+    data = sys.stdin.buffer.read()
+    path = Path(_STANDARD_INPUT[-1].name) / ("stdin.gz" if data.startswith(b"\x1f\x8b") else "stdin")
+    path.write_bytes(data)
+    return path
+
+
+TrainFile = Annotated[Path, typer.Argument(parser=_examples_file, metavar="TRAIN", help=EXAMPLES)]
+ExamplesFile = Annotated[Path, typer.Argument(help=EXAMPLES)]
 
 
 def _folder(name: str) -> Path:
@@ -26,6 +47,13 @@ def _folder(name: str) -> Path:
 
 
 OutFolder = Annotated[Path, typer.Option("--out", parser=_folder, metavar="DIR", help="The run folder to write.")]
+OutFormat = Annotated[
+    str | None,
+    typer.Option(
+        "--format", metavar="FORMAT",
+        help="Write tsv, csv, jsonl, chat, prompt-completion or parquet; default: as the inputs are, or as --out ends.",
+    ),
+]  # fmt: skip
 Resume = Annotated[
     bool, typer.Option(help="Keep complete stages and resume a stopped one; after changing CSL's code, --no-resume.")
 ]
@@ -60,21 +88,42 @@ def shares_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 @dataclass(frozen=True)
-class Fields:
-    """The fields of JSON lines."""
+class Reading:
+    """How files of examples are read: what cannot be seen from them."""
 
-    input_field: Annotated[str, typer.Option(help="JSON lines: the field with the input.")] = "input"
-    output_field: Annotated[str, typer.Option(help="JSON lines: the field with the output.")] = "output"
-
-    @property
-    def names(self) -> dict[str, str]:
-        """The fields, as readers of examples take them."""
-        return {"source_field": self.input_field, "target_field": self.output_field}
+    input_format: Annotated[
+        str | None,
+        typer.Option(metavar="FORMAT", help="tsv, csv, jsonl, chat, prompt-completion, parquet or dataset."),
+    ] = None
+    input_column: Annotated[str | None, typer.Option(metavar="NAME", help="The column with the input.")] = None
+    output_column: Annotated[str | None, typer.Option(metavar="NAME", help="The column with the output.")] = None
+    split: Annotated[str | None, typer.Option(metavar="NAME", help="Of a Hugging Face dataset: the split.")] = None
+    skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Leave out rows that cannot be read.")] = False
 
     @property
     def settings(self) -> dict[str, object]:
-        """The fields, as options of a recipe."""
-        return {"data.input_field": self.input_field, "data.output_field": self.output_field}
+        """The options, as those of a recipe."""
+        given = {
+            "format": self.input_format, "input_column": self.input_column, "output_column": self.output_column,
+            "split": self.split, "skip_bad": self.skip_bad,
+        }  # fmt: skip
+        return {f"data.{name}": value for name, value in given.items() if value}
+
+    def rows(self, path: Path, *, inputs_only: bool = False) -> "Rows":
+        """Read a file; say what was left out."""
+        from csl.examples.formats import read_rows
+
+        found = read_rows(
+            path, self.input_format, input_column=self.input_column, output_column=self.output_column,
+            split=self.split, skip_bad=self.skip_bad, inputs_only=inputs_only,
+        )  # fmt: skip
+        for line in found.remarks(path):
+            new_console(stderr=True).print(line)
+        return found
+
+    def examples(self, path: Path) -> "list[Example]":
+        """Read a file of prepared examples: tokens with white space between them."""
+        return self.rows(path).examples()
 
 
 @dataclass(frozen=True)

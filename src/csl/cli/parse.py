@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from csl.cli.console import Messages, new_console
-from csl.cli.options import Budget, CpuThreads, shares_options
+from csl.cli.options import Budget, CpuThreads, OutFormat, Reading, shares_options
 from csl.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from csl.engine import Threads
+    from csl.examples.formats import Rows
     from csl.model.model import Model, Parse
     from csl.parsing.limits import Abstained, Limits
 
@@ -32,11 +35,13 @@ def parse(
     scores: Annotated[
         bool, typer.Option("--scores", help="Give log p of the derivation and log p(output | input) too.")
     ] = False,
+    format: OutFormat = None,
     *,
     budget: Budget,
     threads: CpuThreads = 1,
+    reading: Reading,
 ) -> None:
-    """Parse an input, a file of inputs (written as input<TAB>output), or what is typed at a prompt.
+    """Parse an input, a file of inputs (written with their outputs, in its format), or what is typed at a prompt.
 
     The model abstains where the grammar does not cover an input, or where parsing it takes too much memory or time:
     the output is then empty, and for a single input the exit code is 1.
@@ -53,7 +58,7 @@ def parse(
     if text is None:
         _parse_lines(model, scores, engine, limits)
     elif is_file(text, file, literal):
-        _parse_file(model, Path(text), scores, engine, limits)
+        _parse_file(model, reading.rows(Path(text), inputs_only=True), scores, engine, limits, format)
     elif not _parse_one(model, text, scores, engine, limits):
         raise typer.Exit(1)
 
@@ -111,22 +116,28 @@ def _given(model: "Model", source: tuple[str, ...], target: tuple[str, ...], lim
     return model.log_prob(source, target, limits) - float(model.log_prob_inputs([source], limits=limits)[0])
 
 
-def _parse_file(model: "Model", path: Path, scores: bool, engine: "Threads", limits: "Limits") -> None:
+def _parse_file(
+    model: "Model", rows: "Rows", scores: bool, engine: "Threads", limits: "Limits", format: str | None
+) -> None:
+    """Write the rows of a file with their outputs."""
     from csl.examples import split_tokens
-    from csl.examples.formats import read_inputs
+    from csl.examples.formats import write_outputs
     from csl.parsing.limits import Abstained, given_up
 
-    sources = [split_tokens(line) for line in read_inputs(path)]
+    sources = [split_tokens(row.input) for row in rows.rows]
     without: list[Abstained] = []
-    for source, found in zip(sources, _outcomes(model, sources, engine, limits), strict=True):
-        cells = [" ".join(source), ""]
-        if isinstance(found, Abstained):
-            without.append(found)
-        else:
-            cells[1] = found.text
+
+    def outputs() -> "Iterator[dict[str, object]]":
+        for source, found in zip(sources, _outcomes(model, sources, engine, limits), strict=True):
+            parse = None if isinstance(found, Abstained) else found
+            without.extend([found] if isinstance(found, Abstained) else [])
+            columns: dict[str, object] = {"output": parse.text if parse else ""}
             if scores:
-                cells += [f"{found.log_prob:.3f}", f"{_given(model, source, found.target, limits):.3f}"]
-        typer.echo("\t".join(cells))
+                given = f"{_given(model, source, parse.target, limits):.3f}" if parse else ""
+                columns |= {"log_prob": f"{parse.log_prob:.3f}" if parse else "", "log_prob_given_input": given}
+            yield columns
+
+    write_outputs("-", rows, outputs(), format=format)
     missing = without.count(Abstained.NOT_COVERED)
     lines = [f"{missing:,} of {len(sources):,} inputs not covered" if missing else "", given_up(without, len(sources))]
     for line in filter(None, lines):

@@ -1,26 +1,26 @@
 """`csl predict`: outputs for inputs, by a model that `csl train` wrote."""
 
-import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from csl.cli.console import Messages, new_console
-from csl.cli.options import Device, TorchThreads
+from csl.cli.options import Device, OutFormat, Reading, TorchThreads, shares_options
 from csl.hub import need_torch
 from csl.log import Log
 
 log = Log("predict")
+INPUTS = "Inputs: one a line, or examples of any format, whose outputs are not needed; -: standard input."
 
 
+@shares_options
 def predict(
     run: Annotated[Path, typer.Argument(help="The run folder of csl train.")],
-    inputs: Annotated[
-        Path, typer.Argument(help="Inputs, one a line; the first column of .tsv, a field of .jsonl. Plain or .gz.")
-    ],
-    out: Annotated[Path | None, typer.Option(help="Write input<TAB>output here; default: standard output.")] = None,
+    inputs: Annotated[Path, typer.Argument(help=INPUTS)],
+    out: Annotated[Path | None, typer.Option(help="Write inputs and outputs here; default: standard output.")] = None,
     beams: Annotated[
         int | None, typer.Option(min=1, help="Beams of the search; default: 1, greedy, and 8 with --output-cfg.")
     ] = None,
@@ -32,15 +32,19 @@ def predict(
     ] = None,
     device: Device = "auto",
     threads: TorchThreads = None,
-    input_field: Annotated[str, typer.Option(help="JSON lines: the field with the input.")] = "input",
+    format: OutFormat = None,
+    *,
+    reading: Reading,
 ) -> None:
-    """Predict the output of each input, written as input<TAB>output."""
-    from csl.examples.formats import read_inputs
-    from csl.files import atomic_write_text, refuse_input_as_output
+    """Predict the output of each input; both are written, in the format of the inputs."""
+    from csl.examples import split_tokens
+    from csl.examples.formats import write_outputs
+    from csl.files import refuse_input_as_output
     from csl.grammar.output_cfg import OutputCfg
 
     refuse_input_as_output(out, inputs)
-    sources = read_inputs(inputs, input_field)
+    rows = reading.rows(inputs, inputs_only=True)
+    sources = [" ".join(split_tokens(row.input)) for row in rows.rows]
     cfg = OutputCfg.read(output_cfg) if output_cfg else None
     need_torch()
     from csl.seq2seq.predictor import Seq2Seq, use_threads
@@ -53,13 +57,19 @@ def predict(
             accept=(lambda text: cfg.accepts(text.split())) if cfg else None,
             progress=lambda done: log.progress(f"predicted {done:,} of {len(sources):,}"),
         )  # fmt: skip
-    rows = (
-        "\t".join([source, *(p.text if p.log_prob is None else f"{p.text}\t{p.log_prob:.3f}" for p in outputs)])
-        for source, outputs in zip(sources, found, strict=True)
-    )
-    if out is None:
-        sys.stdout.writelines(row + "\n" for row in rows)
-        return
-    with atomic_write_text(out) as file:
-        file.writelines(row + "\n" for row in rows)
-    console.print(f"{out}: {len(sources):,} predictions; {time.perf_counter() - start:.1f} s")
+    named = (numbered([(p.text, p.log_prob) for p in outputs], ("output", "log_prob"), k) for outputs in found)
+    written = write_outputs(out or "-", rows, named, format=format)
+    if out:
+        console.print(f"{out}: {written:,} predictions; {time.perf_counter() - start:.1f} s")
+
+
+def numbered(outputs: Sequence[Sequence[str | float | None]], names: Sequence[str], k: int) -> dict[str, str]:
+    """Name the values of up to k outputs: `output`, `log_prob`, `output_2`, …; values that are None have no column."""
+    known = [name for name, value in zip(names, outputs[0], strict=True) if value is not None] if outputs else names
+    found = {}
+    for place in range(k):
+        values = dict(zip(names, outputs[place] if place < len(outputs) else [""] * len(names), strict=True))
+        for name in known:
+            value = values[name]
+            found[name if not place else f"{name}_{place + 1}"] = value if isinstance(value, str) else f"{value:.3f}"
+    return found

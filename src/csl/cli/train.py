@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from csl.cli.console import Messages, new_console
-from csl.cli.options import Configured, Device, Fields, OutFolder, Resume, TorchThreads, TrainFile, shares_options
+from csl.cli.options import Configured, Device, OutFolder, Reading, Resume, TorchThreads, TrainFile, shares_options
 
 
 def _list_options(wanted: bool) -> None:
@@ -39,7 +39,7 @@ def train(
     threads: TorchThreads = None,
     resume: Resume = True,
     *,
-    fields: Fields,
+    reading: Reading,
     options: Annotated[
         bool,
         typer.Option("--options", is_eager=True, callback=_list_options, help="List the options of --set and exit."),
@@ -56,7 +56,7 @@ def train(
 
     files: dict[str, object] = {"data.train": str(examples), "data.synthetic": tuple(map(str, synthetic or ()))}
     files |= {"data.dev": str(dev)} if dev else {}
-    recipe = Recipe(examples.stem, examples.name).changed(files | fields.settings).seeded(seed)
+    recipe = Recipe(examples.stem, examples.name).changed(files | reading.settings).seeded(seed)
     recipe = Configured(None, config, settings).apply(recipe, "train", {"model": model})
     from csl.hub import need_torch
 

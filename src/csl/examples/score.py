@@ -1,10 +1,18 @@
-"""Outputs compared with the right ones: exact match but for white space, over all examples and in groups."""
+"""Outputs compared with the correct ones, over all examples and in groups.
+
+Outputs are compared as their language does, which is seen from the correct ones: JSON as objects, others by their
+tokens; or as texts.
+"""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from csl.examples.example import Example
+from csl.languages.registry import detect
+
+Match = Literal["language", "text"]
 
 MOST_CATEGORIES = 40  # a column with more values than this is not a category
 LENGTHS = (5, 10, 15, 20, 30)  # where the groups by number of input tokens end
@@ -14,6 +22,14 @@ _WORD_OR_MARK = re.compile(r"\w+|[^\w\s]")
 def same_output(first: str, second: str) -> bool:
     """Tell whether outputs are equal but for white space around punctuation: `f ( a )` is `f(a)`, `a b` not `ab`."""
     return _WORD_OR_MARK.findall(first) == _WORD_OR_MARK.findall(second)
+
+
+def comparison(targets: Sequence[str], match: Match = "language") -> Callable[[str, str], bool]:
+    """Choose how outputs are compared with correct ones; in no language does white space around punctuation count."""
+    if match == "text":
+        return str.__eq__
+    language = detect(targets).language if targets else None
+    return lambda a, b: same_output(a, b) or (bool(a) and language is not None and language.same(a, b))
 
 
 @dataclass(frozen=True)
@@ -40,9 +56,11 @@ class Score:
         return self.right / max(1, self.covered)
 
 
-def score(examples: Sequence[Example], outputs: Sequence[str]) -> tuple[Score, dict[str, Score]]:
+def score(
+    examples: Sequence[Example], outputs: Sequence[str], match: Match = "language"
+) -> tuple[Score, dict[str, Score]]:
     """Compare outputs, empty where there is none, with those of the examples: all, and in groups."""
-    right = correct(examples, outputs)
+    right = correct(examples, outputs, match)
 
     def count(places: Sequence[int]) -> Score:
         return Score(len(places), sum(bool(outputs[i]) for i in places), sum(right[i] for i in places))
@@ -50,9 +68,11 @@ def score(examples: Sequence[Example], outputs: Sequence[str]) -> tuple[Score, d
     return count(range(len(examples))), {name: count(places) for name, places in groups(examples).items()}
 
 
-def correct(examples: Sequence[Example], outputs: Sequence[str]) -> list[bool]:
+def correct(examples: Sequence[Example], outputs: Sequence[str], match: Match = "language") -> list[bool]:
     """Tell for each example whether its output is correct."""
-    return [same_output(output, example.target_text) for example, output in zip(examples, outputs, strict=True)]
+    targets = [example.target_text for example in examples]
+    same = comparison(targets, match)
+    return [same(output, target) for target, output in zip(targets, outputs, strict=True)]
 
 
 @dataclass(frozen=True)

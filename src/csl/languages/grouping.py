@@ -13,6 +13,7 @@ from csl.languages.program import Constituent, Kind
 
 CLOSING = {"(": ")", "[": "]", "{": "}"}
 SEPARATORS = (";", ",")
+_PREFIXES = frozenset("*-+!~?@#$&%")
 _WORD = re.compile(r"\w")
 _PATH = frozenset({".", "::", "->"})
 _LEVELS: tuple[tuple[frozenset[str], Kind], ...] = (
@@ -33,6 +34,8 @@ class Sign:
     text: str
     start: int
     end: int
+    before_next: bool = False
+    """Whether there is white space before it and none after it, as in `f -x`."""
 
 
 Item = Constituent | Sign
@@ -78,6 +81,20 @@ def _sign(items: Sequence[Item], i: int) -> str:
         if isinstance(sign, Sign) and isinstance(after, Constituent):
             return sign.text
     return ""
+
+
+def _prefixed(items: Sequence[Item]) -> list[Item]:
+    """Give each prefix operator to what follows it: `-x`, `* donut ( a )`."""
+    done: list[Item] = []
+    for item in items:
+        sign = done[-1] if done else None
+        if isinstance(item, Constituent) and isinstance(sign, Sign) and sign.text in _PREFIXES:
+            first = len(done) == 1 or isinstance(done[-2], Sign)
+            if first or sign.before_next:
+                done[-1] = Constituent(item.kind, sign.text + item.label, sign.start, item.end, item.children)
+                continue
+        done.append(item)
+    return done
 
 
 def _joined(kind: Kind, sign: str, parts: list[Constituent]) -> Constituent:
@@ -131,7 +148,8 @@ def _item(lexed: Lexed, lexeme: int) -> Item:
     text = lexed.lexemes[lexeme]
     if (text[0] in lexed.quotes and len(text) > 1) or _WORD.search(text):
         return atom(lexed, lexeme)
-    return Sign(text, lexed.starts[lexeme], lexed.starts[lexeme + 1])
+    start, end = lexed.starts[lexeme], lexed.starts[lexeme + 1]
+    return Sign(text, start, end, bool(lexed.gaps[start]) and not lexed.gaps[end])
 
 
 def _strings(lexemes: Sequence[str]) -> dict[int, int]:
@@ -155,6 +173,7 @@ def _arguments(items: Sequence[Item]) -> tuple[Constituent, ...]:
 
 def _argument(items: list[Item]) -> list[Constituent]:
     """Join what operators join; what is still several items is a list of them, punctuation alone a name."""
+    items = _prefixed(items)
     for operators, kind in _LEVELS if len(items) > 2 else ():
         items = join(items, operators, kind)
     children = [item for item in items if isinstance(item, Constituent)]

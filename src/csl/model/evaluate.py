@@ -7,7 +7,7 @@ import numpy as np
 
 from csl.engine import ONE_THREAD, Threads
 from csl.examples import Example
-from csl.examples.score import Score, score
+from csl.examples.score import Match, Score, score
 from csl.model.model import Model
 from csl.parsing.deriver import DEFAULT
 from csl.parsing.limits import Abstained, Limits, given_up
@@ -27,7 +27,11 @@ class Evaluation:
 
 
 def evaluate(
-    model: Model, examples: Sequence[Example], engine: Threads = ONE_THREAD, limits: Limits = DEFAULT
+    model: Model,
+    examples: Sequence[Example],
+    engine: Threads = ONE_THREAD,
+    limits: Limits = DEFAULT,
+    match: Match = "language",
 ) -> Evaluation:
     """Parse the inputs and compare with the outputs."""
     found = model.outcomes([example.source for example in examples], engine, limits)
@@ -39,7 +43,7 @@ def evaluate(
     return Evaluation(
         outputs,
         given_up(found, len(found)),
-        *score(examples, outputs),
+        *score(examples, outputs, match),
         int(derivable.sum()),
         float(joint[derivable].mean()) if derivable.any() else float("nan"),
         float(np.nanmean(given)) if np.isfinite(given).any() else float("nan"),

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from csl.errors import CslError
 from csl.examples import Example
+from csl.examples.formats import Row, to_dataset
 
 
 @dataclass(frozen=True)
@@ -42,9 +42,8 @@ class Mixture:
 
     def to_dataset(self) -> Any:
         """Give a Hugging Face `Dataset` with the columns input, output, weight and origin."""
-        try:
-            from datasets import Dataset  # type: ignore[import-not-found] # noqa: PLC0415 — an optional library
-        except ModuleNotFoundError as error:
-            raise CslError("this needs the library datasets: pip install datasets") from error
-        rows = [{"input": e.source_text, "output": e.target_text, **e.meta} for e in self.weighted()]
-        return Dataset.from_list([row | {"weight": int(row["weight"])} for row in rows])
+        rows = [
+            Row(e.source_text, e.target_text, {"weight": int(e.meta["weight"]), "origin": e.meta["origin"]})
+            for e in self.weighted()
+        ]
+        return to_dataset(rows, columns=("weight", "origin"))

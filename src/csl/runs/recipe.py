@@ -40,15 +40,17 @@ class DataOptions(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     set: Annotated[str, Field(description="name of a data set")] = ""
-    split: Annotated[str, Field(description="name of its split")] = ""
+    split: Annotated[str, Field(description="name of its split, or of that of a Hugging Face dataset")] = ""
     train: Annotated[str, Field(description="file of examples, in place of a data set")] = ""
     dev: Annotated[str, Field(description="file of examples")] = ""
     test: Annotated[str, Field(description="file of examples")] = ""
     synthetic: Annotated[Files, Field(description="files of synthetic examples, for `csl train`")] = ()
     seed_rules: Annotated[Files, Field(description="files of seed rules")] = ()
     output_cfg: Annotated[str, Field(description="file with a CFG of valid outputs")] = ""
-    input_field: Annotated[str, Field(description="JSON lines: the field with the input")] = "input"
-    output_field: Annotated[str, Field(description="JSON lines: the field with the output")] = "output"
+    format: Annotated[str, Field(description="format of the files; none: seen from them")] = ""
+    input_column: Annotated[str, Field(description="the column with the input; none: seen from the file")] = ""
+    output_column: Annotated[str, Field(description="the column with the output; none: seen from the file")] = ""
+    skip_bad: Annotated[bool, Field(description="leave out rows that cannot be read")] = False
 
     @property
     def files(self) -> dict[str, tuple[Path, ...]]:
@@ -118,6 +120,7 @@ def only(kind: type[Options], options: BaseModel) -> Options:
     return kind(**options.model_dump(include={*kind.model_fields}, exclude_unset=True))
 
 
+READING = ("format", "input_column", "output_column", "split", "skip_bad")  # not needed for copies in a run folder
 SEEDED = ("fit", "sampling", "train", "nqg")
 FILES = {  # options that name files, and their names in a run folder
     "data.train": "data/train.tsv", "data.dev": "data/dev.tsv", "data.test": "data/test.tsv",
@@ -198,6 +201,8 @@ class Recipe:
         tables: dict[str, Any] = {"title": self.title}
         for table, kind in TABLES.items():
             config = getattr(self, table)
+            if table == "data" and not self.data.set:
+                config = config.model_copy(update={name: kind.model_fields[name].default for name in READING})
             chosen_later = getattr(config, "preset", "") == AUTO
             values = config.model_dump(exclude_unset=chosen_later)
             if table in SEEDED:

@@ -1,7 +1,8 @@
 """Files of predictions, and the ensemble of two.
 
-A file of predictions has a line for each input, `input<TAB>output`, as `csl parse` and `csl predict` write it; the
-output is empty where the model abstains, and further columns are ignored.
+A file of predictions has an output for each input, as `csl parse` and `csl predict` write it: lines of
+`input<TAB>output`, or another format, seen from the name of the file. The output is empty where the model abstains, and
+further columns are ignored.
 """
 
 from collections.abc import Sequence
@@ -9,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from csl.errors import InputError
+from csl.examples.formats import container_of, read_rows
 from csl.examples.score import same_output
 from csl.files import read_lines
 
@@ -24,6 +26,9 @@ class Predictions:
     @classmethod
     def read(cls, path: Path | str) -> "Predictions":
         """Read a file of predictions."""
+        if container_of(Path(path)) not in (None, "tsv"):
+            rows = read_rows(path, inputs_only=True).rows
+            return cls(Path(path), [row.input.strip() for row in rows], [row.output.strip() for row in rows])
         inputs, outputs = [], []
         for number, line in read_lines(path):
             if not line.strip() and "\t" not in line:  # an empty input may have an empty output

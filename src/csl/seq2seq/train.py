@@ -15,7 +15,7 @@ from accelerate import Accelerator
 
 from csl.errors import CslError, InputError
 from csl.examples import Example
-from csl.examples.score import same_output
+from csl.examples.score import correct
 from csl.seq2seq.batches import Batches, Encoded, lengths_of
 from csl.seq2seq.checkpoint import Checkpoint, Tensors, optimizer_state, set_optimizer_state, set_weights, weights_of
 from csl.seq2seq.codec import Codec, new_codec
@@ -136,8 +136,8 @@ class Training:
             return None
         own = self._dev[self._accelerator.process_index :: self._accelerator.num_processes]
         outputs = self._model.predict([example.source_text for example in own])
-        correct = [same_output(p[0].text, e.target_text) for p, e in zip(outputs, own, strict=True)]
-        return sum(gather_object(correct)) / len(self._dev)
+        right = correct(own, [found[0].text for found in outputs])
+        return sum(gather_object(right)) / len(self._dev)
 
     def _log(self, report: Progress) -> None:
         line = f"step {report.step:,} of {self._config.steps:,}: loss {report.loss:.4f}"

@@ -7,17 +7,19 @@ from typing import Any
 from csl.datasets.registry import data_set, write_task
 from csl.datasets.task import Task
 from csl.errors import InputError
-from csl.examples import Example, read_examples, write_examples
+from csl.examples import Example, write_examples
 from csl.examples.example import tally
+from csl.examples.formats import container_of, read_rows
 from csl.files import hash_file, hash_folder
 from csl.grammar.notation import read_rules
 from csl.grammar.output_cfg import OutputCfg
 from csl.log import Log
 from csl.runs.folder import PARTS, Figures
-from csl.runs.recipe import DataOptions
+from csl.runs.recipe import READING, DataOptions
 from csl.runs.stage import Stage, Work
 
 log = Log("data")
+SPLITS = {"train": "train", "dev": "validation", "test": "test", "synthetic": "train"}  # of a Hugging Face dataset
 
 
 class Data(Stage):
@@ -32,8 +34,8 @@ class Data(Stage):
         if data.set:
             source = source_folder(data, work.source)
             return {"set": data.set, "split": data.split, "files": hash_folder(source) if source else {}}
-        files = {key: [hash_file(path) for path in paths] for key, paths in data.files.items()}
-        return {**files, "fields": [data.input_field, data.output_field]}
+        files = {key: [_fingerprint(path) for path in paths] for key, paths in data.files.items()}
+        return {**files, "reading": [getattr(data, name) for name in READING]}
 
     def run(self, work: Work) -> Figures:
         data, folder = work.recipe.data, work.folder.path / "data"
@@ -77,11 +79,26 @@ def read_task(data: DataOptions) -> Task:
         train, dev, test,
         seed_rules=[rule for file in data.seed_rules for rule in read_rules(Path(file))],
         output_cfg=OutputCfg.read(Path(data.output_cfg)) if data.output_cfg else None,
-        columns=("category",) if any(example.meta for example in test) else (),
+        columns=("category",) if any("category" in example.meta for example in test) else (),
     )  # fmt: skip
 
 
 def _examples(data: DataOptions, part: str) -> Iterable[Example]:
-    fields = {"source_field": data.input_field, "target_field": data.output_field}
+    """Read the files of one part; what is seen of them, and left out, is reported."""
     for path in data.files.get(part, ()):
-        yield from read_examples(path, columns=("category",), **fields)
+        split = ((data.split if part == "train" else "") or SPLITS[part]) if container_of(path) == "dataset" else None
+        found = read_rows(
+            path, data.format or None, input_column=data.input_column or None,
+            output_column=data.output_column or None, split=split, skip_bad=data.skip_bad,
+        )  # fmt: skip
+        log.info(f"{path}: {found.layout.describe()}")
+        for remark in found.remarks(path):
+            log.warning(remark)
+        yield from found.examples()
+
+
+def _fingerprint(path: Path) -> Any:
+    """Hash a file or a folder; a dataset of the hub goes by its name."""
+    if path.is_dir():
+        return hash_folder(path)
+    return str(path) if container_of(path) == "dataset" else hash_file(path)
