@@ -25,7 +25,7 @@ def test_an_output_comes_with_its_scores(fitted: Path, tmp_path: Path) -> None:
     assert float(joint) < float(given) <= 0
     [first, second] = csl("parse", fitted, tmp_path / "in.txt", "--scores").stdout.splitlines()
     assert first.split("\t")[1:] == [output, joint, given]
-    assert second == "hop\t"
+    assert second == "hop\t\t\t"
 
 
 def test_an_input_that_is_not_covered_gives_exit_code_1_and_names_unknown_tokens(fitted: Path) -> None:
