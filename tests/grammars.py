@@ -1,6 +1,8 @@
 """Random rules, grammars, inputs, output CFGs, parameters and data, for tests that compare with `csl.reference`."""
 
 import random
+from collections.abc import Iterable
+from itertools import product
 from math import prod
 
 import numpy as np
@@ -142,3 +144,11 @@ def little_data(seed: int, size: int = 30) -> list[Example]:
 
 def options(config: InductionConfig) -> reference.Options:
     return reference.Options(**config.model_dump(include=set(reference.Options._fields)))
+
+
+def derivations_within(rules: Iterable[Rule], depth: int) -> list[Derivation]:
+    """List all derivations of at most so many levels."""
+    found: list[Derivation] = []
+    for _ in range(depth):
+        found = [Derivation(rule, children) for rule in rules for children in product(found, repeat=rule.arity)]
+    return found

@@ -23,7 +23,7 @@ Fork = Callable[[Callable[[], object]], Any]
 
 
 def test_a_run_on_a_full_disk_resumes_when_there_is_space(csl: Csl, disk: Any, run: Path) -> None:
-    sizes, lines = iter(range(16, 1024, 40)), ["induce train.tsv --out disk/run --preset scan", f"fit disk/run {EM}"]
+    sizes, lines = iter(range(16, 1024, 20)), ["induce train.tsv --out disk/run --preset scan", f"fit disk/run {EM}"]
     disk.change(f"size={next(sizes)}k")
     failures = 0
     for line in lines:
