@@ -52,15 +52,15 @@ def evaluate(
     trained = any((what / name).exists() for name in ("model", "codec.json"))
     if what.is_dir() and not trained:
         from csl.engine import Threads
-        from csl.model.evaluate import evaluate as measure
         from csl.parsing.limits import Limits
+        from csl.preparing.evaluate import evaluate as measure
         from csl.runs.folder import RunFolder
 
         limits = Limits.of(budget.max_memory, budget.timeout)
-        model = RunFolder.open(what).model()
+        parser = RunFolder.open(what).parser()
         examples = reading.examples(test)
         with Messages("parsing …", stderr=True):
-            found = measure(model, examples, Threads(threads), limits, how)
+            found = measure(parser, examples, Threads(threads), limits, how)
         outputs = found.outputs
         console.print(score_table(found.groups, found.score))
         console.print(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from csl.cli.console import Messages, new_console
-from csl.cli.options import Configured, CpuThreads, OutFolder, Reading, Resume, TrainFile, shares_options
+from csl.cli.options import Configured, CpuThreads, OutFolder, Preparing, Reading, Resume, TrainFile, shares_options
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -29,6 +29,7 @@ def induce(
     configured: Configured,
     resume: Resume = True,
     threads: CpuThreads = 1,
+    preparing: Preparing,
     reading: Reading,
 ) -> None:
     """Induce a grammar that derives every example of TRAIN.
@@ -37,11 +38,11 @@ def induce(
 
     A run that was stopped resumes when the command is given again.
     """
-    from csl.runs.stages.registry import DATA, INDUCE
+    from csl.runs.stages.registry import DATA, INDUCE, PREPARE
 
-    recipe = new_recipe(configured, train, seed_rules, output_cfg, reading)
+    recipe = new_recipe(configured, train, seed_rules, output_cfg, reading).changed(preparing.settings)
     recipe = Configured(None, configured.config, configured.settings).apply(recipe, "induction")
-    figures = run_stages(out, recipe, (DATA, INDUCE), threads, resume=resume)["induce"]
+    figures = run_stages(out, recipe, (DATA, PREPARE, INDUCE), threads, resume=resume)["induce"]
     console = new_console()
     if figures["rules"] == figures["arities"]:
         console.print("No rule that other examples could share saves anything: the grammar derives nothing new.")

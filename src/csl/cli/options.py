@@ -88,6 +88,22 @@ def shares_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 @dataclass(frozen=True)
+class Preparing:
+    """How raw text is prepared: what cannot be seen from it."""
+
+    output_language: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="calls, sexpr, json, top, sql, tokens or code; none: prepared already."),
+    ] = None
+    keep_case: Annotated[bool, typer.Option("--keep-case", help="Capitals in inputs matter.")] = False
+
+    @property
+    def settings(self) -> dict[str, object]:
+        """The options, as those of a recipe."""
+        return {"data.language": self.output_language or "", "data.keep_case": self.keep_case}
+
+
+@dataclass(frozen=True)
 class Reading:
     """How files of examples are read: what cannot be seen from them."""
 

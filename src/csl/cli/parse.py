@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from csl.engine import Threads
     from csl.examples.formats import Rows
-    from csl.model.model import Model, Parse
     from csl.parsing.limits import Abstained, Limits
+    from csl.preparing.parser import Answer, Parser
 
 SHOWN = 200  # characters of an input without an output
 
@@ -53,17 +53,17 @@ def parse(
     limits = Limits.of(budget.max_memory, budget.timeout)
     if file and literal:
         raise InputError("--file and --text exclude each other")
-    model = RunFolder.open(run).model()
+    parser = RunFolder.open(run).parser()
     engine = Threads(threads)
     if text is None:
-        _parse_lines(model, scores, engine, limits)
+        _parse_lines(parser, scores, engine, limits)
     elif is_file(text, file, literal):
-        _parse_file(model, reading.rows(Path(text), inputs_only=True), scores, engine, limits, format)
-    elif not _parse_one(model, text, scores, engine, limits):
+        _parse_file(parser, reading.rows(Path(text), inputs_only=True), scores, engine, limits, format)
+    elif not _parse_one(parser, text, scores, engine, limits):
         raise typer.Exit(1)
 
 
-def _parse_lines(model: "Model", scores: bool, engine: "Threads", limits: "Limits") -> None:
+def _parse_lines(parser: "Parser", scores: bool, engine: "Threads", limits: "Limits") -> None:
     """Parse what is typed at a prompt, or comes from a pipe."""
     if sys.stdin is None:
         raise InputError("no INPUT, and standard input is closed")
@@ -74,7 +74,7 @@ def _parse_lines(model: "Model", scores: bool, engine: "Threads", limits: "Limit
         except EOFError:
             break
         if line.strip():
-            _parse_one(model, line, scores, engine, limits)
+            _parse_one(parser, line, scores, engine, limits)
 
 
 def is_file(text: str, file: bool, literal: bool) -> bool:
@@ -85,60 +85,57 @@ def is_file(text: str, file: bool, literal: bool) -> bool:
     return file
 
 
-def _parse_one(model: "Model", text: str, scores: bool, engine: "Threads", limits: "Limits") -> bool:
+def _parse_one(parser: "Parser", text: str, scores: bool, engine: "Threads", limits: "Limits") -> bool:
     """Print the output of one input; tell whether there is one."""
-    from csl.examples import split_tokens
     from csl.parsing.limits import Abstained
 
-    source = split_tokens(text)
-    (found,) = _outcomes(model, [source], engine, limits)
+    (found,) = _answers(parser, [text], engine, limits)
     if isinstance(found, Abstained):
-        unknown = model.deriver.unknown_tokens(source)
+        unknown = parser.unknown(text)
         shown, some = (shorten(words, SHOWN, placeholder=" …") for words in (text, ", ".join(unknown)))
         why = f"no rule knows: {some}" if unknown else "no derivation spans it, or none to a valid output"
         covered = found is not Abstained.NOT_COVERED
         line = f"given up: {shown} ({found.value})" if covered else f"not covered: {shown} ({why})"
         new_console(stderr=True).print(line)
         return False
-    score = f"{found.log_prob:.3f}\t{_given(model, source, found.target, limits):.3f}\t" if scores else ""
+    score = f"{found.log_prob:.3f}\t{_given(parser, found, limits):.3f}\t" if scores else ""
     typer.echo(score + found.text)
     return True
 
 
-def _outcomes(
-    model: "Model", sources: list[tuple[str, ...]], engine: "Threads", limits: "Limits"
-) -> "list[Parse | Abstained]":
+def _answers(parser: "Parser", texts: list[str], engine: "Threads", limits: "Limits") -> "list[Answer | Abstained]":
     with Messages("parsing …", stderr=True):
-        return model.outcomes(sources, engine, limits)
+        return parser.answers(texts, engine, limits)
 
 
-def _given(model: "Model", source: tuple[str, ...], target: tuple[str, ...], limits: "Limits") -> float:
-    return model.log_prob(source, target, limits) - float(model.log_prob_inputs([source], limits=limits)[0])
+def _given(parser: "Parser", answer: "Answer", limits: "Limits") -> float:
+    model, source = parser.model, answer.reading.source
+    joint = model.log_prob(source, answer.parse.target, limits)
+    return joint - float(model.log_prob_inputs([source], limits=limits)[0])
 
 
 def _parse_file(
-    model: "Model", rows: "Rows", scores: bool, engine: "Threads", limits: "Limits", format: str | None
+    parser: "Parser", rows: "Rows", scores: bool, engine: "Threads", limits: "Limits", format: str | None
 ) -> None:
     """Write the rows of a file with their outputs."""
-    from csl.examples import split_tokens
     from csl.examples.formats import write_outputs
     from csl.parsing.limits import Abstained, given_up
 
-    sources = [split_tokens(row.input) for row in rows.rows]
+    texts = [row.input for row in rows.rows]
     without: list[Abstained] = []
 
     def outputs() -> "Iterator[dict[str, object]]":
-        for source, found in zip(sources, _outcomes(model, sources, engine, limits), strict=True):
-            parse = None if isinstance(found, Abstained) else found
+        for found in _answers(parser, texts, engine, limits):
+            answer = None if isinstance(found, Abstained) else found
             without.extend([found] if isinstance(found, Abstained) else [])
-            columns: dict[str, object] = {"output": parse.text if parse else ""}
+            columns: dict[str, object] = {"output": answer.text if answer else ""}
             if scores:
-                given = f"{_given(model, source, parse.target, limits):.3f}" if parse else ""
-                columns |= {"log_prob": f"{parse.log_prob:.3f}" if parse else "", "log_prob_given_input": given}
+                given = f"{_given(parser, answer, limits):.3f}" if answer else ""
+                columns |= {"log_prob": f"{answer.log_prob:.3f}" if answer else "", "log_prob_given_input": given}
             yield columns
 
     write_outputs("-", rows, outputs(), format=format)
     missing = without.count(Abstained.NOT_COVERED)
-    lines = [f"{missing:,} of {len(sources):,} inputs not covered" if missing else "", given_up(without, len(sources))]
+    lines = [f"{missing:,} of {len(texts):,} inputs not covered" if missing else "", given_up(without, len(texts))]
     for line in filter(None, lines):
         new_console(stderr=True).print(line)

@@ -119,7 +119,7 @@ def _preview(work: "Work", count: int) -> None:
     from csl.parsing.drawing import draw_derivation
     from csl.runs.stages.sample import sampler_of
 
-    console, sampler = new_console(), sampler_of(work, work.recipe.sampling, work.folder.examples())
+    console, sampler = new_console(), sampler_of(work, work.recipe.sampling)
     for sample in sampler.stream(count):
         console.print(sample.example.source_text, style="bold")
         console.print(sample.example.target_text, style="bold cyan")

@@ -36,8 +36,14 @@ PRESETS = {
 MANY_EXAMPLES = 5000
 
 
-def choose(rules: int, examples: int) -> tuple[FitConfig, str]:
+RAW = FitConfig(states=32, optimizer="em", steps=50, restarts=5)  # for examples of raw text
+
+
+def choose(rules: int, examples: int, *, prepared: bool = False) -> tuple[FitConfig, str]:
     """Choose options by the size of the data; return also the reason."""
+    if prepared:
+        config = RAW if examples <= MANY_EXAMPLES else RAW.model_copy(update={"restarts": 1})
+        return config, f"raw text: {config.states} states, {config.steps} passes of EM, {config.restarts} starts"
     config = PRESETS["cogs" if examples > MANY_EXAMPLES else "geoquery"]
     options = f"{config.states} states, {config.steps:,} steps, learning rate {config.learning_rate}"
     return config, f"{rules:,} rules and {examples:,} examples: {options}"

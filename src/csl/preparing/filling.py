@@ -26,7 +26,10 @@ from csl.preparing.preparation import Preparation
 from csl.preparing.trees import Node
 from csl.preparing.values import Entry, is_placeholder, type_of_placeholder
 
-CHUNK = 1000  # pairs that are parsed together
+CHUNK = 1000  # pairs that are looked at together
+BARREN = 5  # chunks in a row that brought too little, before it ends
+NEW = 0.01  # of a chunk must bring new pairs
+MOST_PARSED = 20_000  # different inputs; later ones are not believed
 NEW_NEIGHBOURS = 1 / 4  # of the neighbours of an input may be new, at most
 NEW_FILLERS = 1  # of an output, at most
 
@@ -92,22 +95,32 @@ class Filling:
             found[entry.type].append(entry)
         return found
 
-    def fill(self, pairs: Iterable[Example]) -> Iterator[Example]:
-        """Give the pairs that can be believed, as raw text split at white space."""
-        stream = iter(pairs)
-        while chunk := list(islice(stream, CHUNK)):
-            good = {pair: _matches(pair) and self._familiar.has_most_of(pair) for pair in set(chunk)}
-            self._parse({pair.source for pair, is_good in good.items() if is_good} - self._outputs.keys())
-            for pair in chunk:
+    def fill(self, pairs: Iterable[Example], number: int, known: Iterable[Example] = ()) -> Iterator[Example]:
+        """Give so many pairs that can be believed, as raw text split at white space: each once, and none that is known."""
+        stream, given, barren = iter(pairs), set(known), 0
+        first = len(given)
+        while len(given) - first < number and barren < BARREN and (chunk := list(islice(stream, CHUNK))):
+            before = len(given)
+            for pair in self._believed(chunk):
                 self.looked_at += 1
-                if good[pair] and self._outputs[pair.source] == pair.target:
-                    values = self._draw(pair, np.random.default_rng([self.seed, self.looked_at]))
-                    if values is not None:
-                        yield self._write(pair, values)
+                values = self._draw(pair, np.random.default_rng([self.seed, self.looked_at]))
+                if values is None or (written := self._write(pair, values)) in given:
+                    continue
+                given.add(written)
+                yield written
+                if len(given) - first == number:
+                    return
+            barren = barren + 1 if len(given) - before < NEW * CHUNK else 0
 
-    def _parse(self, sources: set[Words]) -> None:
-        ordered = sorted(sources)
-        for source, parse in zip(ordered, self.model.outcomes(ordered, self.engine), strict=True):
+    def _believed(self, chunk: Sequence[Example]) -> list[Example]:
+        """Give the pairs that are familiar, and that the parser gives back."""
+        good = {pair: _matches(pair) and self._familiar.has_most_of(pair) for pair in dict.fromkeys(chunk)}
+        sources = dict.fromkeys(pair.source for pair, is_good in good.items() if is_good)
+        self._parse([source for source in sources if source not in self._outputs][: MOST_PARSED - len(self._outputs)])
+        return [pair for pair in chunk if good[pair] and self._outputs.get(pair.source) == pair.target]
+
+    def _parse(self, sources: Sequence[Words]) -> None:
+        for source, parse in zip(sources, self.model.outcomes(sources, self.engine), strict=True):
             self._outputs[source] = parse.target if isinstance(parse, Parse) else None
 
     def _draw(self, pair: Example, rng: np.random.Generator) -> dict[str, Entry] | None:

@@ -51,6 +51,8 @@ class DataOptions(BaseModel):
     input_column: Annotated[str, Field(description="the column with the input; none: seen from the file")] = ""
     output_column: Annotated[str, Field(description="the column with the output; none: seen from the file")] = ""
     skip_bad: Annotated[bool, Field(description="leave out rows that cannot be read")] = False
+    language: Annotated[str, Field(description="of the outputs; none given: seen from them; `none`: prepared")] = ""
+    keep_case: Annotated[bool, Field(description="do capitals in inputs matter?")] = False
 
     @property
     def files(self) -> dict[str, tuple[Path, ...]]:
@@ -83,6 +85,7 @@ class SampleOptions(sampling.SampleConfig):
     preset: Annotated[str, Field(description="auto: the options for data of any kind")] = ""
     number: Annotated[int, Field(ge=1, le=10**12, description="pairs to draw")] = 100_000
     provenance: Annotated[bool, Field(description="add columns: the derivation, and parent examples")] = False
+    force: Annotated[bool, Field(description="draw pairs even if the check says that they would do harm")] = False
     method: Annotated[
         Literal["grammar", "geca"], Field(description="grammar, or geca, of which only unique and window are options")
     ] = "grammar"

@@ -101,8 +101,8 @@ class Run:
         return self.work.folder
 
     def do(self, stages: Iterable[Stage]) -> dict[str, Figures]:
-        """Carry out stages; return what each found."""
-        stages = list(stages)
+        """Carry out the stages that the recipe asks for; return what each found."""
+        stages = [stage for stage in stages if stage.applies(self.work.recipe)]
         if not self.main:
             return {stage.name: self._do(stage) for stage in stages}
         with folder_lock(self.folder.path):
