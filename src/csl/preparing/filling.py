@@ -96,7 +96,7 @@ class Filling:
         return found
 
     def fill(self, pairs: Iterable[Example], number: int, known: Iterable[Example] = ()) -> Iterator[Example]:
-        """Give so many pairs that can be believed, as raw text split at white space: each once, and none that is known."""
+        """Give so many pairs that can be believed, in raw text split at white space: each once, none that is known."""
         stream, given, barren = iter(pairs), set(known), 0
         first = len(given)
         while len(given) - first < number and barren < BARREN and (chunk := list(islice(stream, CHUNK))):
