@@ -159,7 +159,7 @@ def prepare(pairs: Sequence[tuple[str, str]], name: str = "", *, keep_case: bool
         schema,
         values,
         Spacing.learn(programs, spoken.quotes),
-        Spacing.learn(inputs),
+        Spacing.learn(inputs, '"'),
         None if keep_case else Casing.learn(inputs),
     )
     linked = [values.link(source, tree, schema.sorted) for source, tree in zip(sources, trees, strict=True)]
