@@ -3,19 +3,24 @@ r"""Output CFGs as grammars for constrained decoders: GBNF (llama.cpp, xgrammar)
 Such a grammar is of texts, not of tokens: the *joint* says what stands between two tokens. It accepts exactly the texts
 of the CFG with that joint. There is no left recursion in it, and no rule derives the empty text.
 
-llguidance first cuts a text into literals, always into the longest that may stand there: of `"a" "b" | "ab" "c"` it
-would refuse `ab`. So where tokens may touch, Lark's literals are pieces of tokens none of which begins another.
+llguidance first cuts a text into literals, always the longest that may stand there: of `"a" "b" | "ab" "c"` it would
+refuse `ab`. Where a text can be misread so, Lark's literals are pieces of tokens none of which begins another. It is
+slow where many literals are possible, so the alternatives of a rule that are one literal form a terminal.
 """
 
 import re
-from collections.abc import Collection, Iterable
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from enum import StrEnum
-from itertools import count
+from itertools import count, pairwise
 
 from csl.grammar.left_recursion import without_left_recursion
 from csl.grammar.output_cfg import ROOT, Category, OutputCfg
 
 MAYBE_SPACE = '" "?'
+NO_FORCING = '%llguidance {"no_forcing": true}\n'  # every way to cut a text into the tokens of a model is allowed
+
+Sides = list[list[str]]  # the literals and names of each alternative
 
 
 class Joint(StrEnum):
@@ -24,6 +29,11 @@ class Joint(StrEnum):
     SPACE = "space"
     OPTIONAL = "optional"
     NONE = "none"
+
+    @property
+    def symbols(self) -> list[str]:
+        """The joint in both dialects."""
+        return {Joint.SPACE: ['" "'], Joint.OPTIONAL: [MAYBE_SPACE], Joint.NONE: []}[self]
 
 
 class GrammarFormat(StrEnum):
@@ -45,17 +55,64 @@ def to_gbnf(cfg: OutputCfg, joint: Joint = Joint.SPACE) -> str:
     root ::= "f" " " "(" " " x " " ")"
     x ::= "a" | "b"
     """
-    return "".join(f"{name} ::= {' | '.join(sides)}\n" for name, sides in _rules(cfg, joint, "-", {}).items())
+    rules = _rules(cfg, joint, {}, _Names("-"))
+    return "".join(f"{name} ::= {_alternatives(sides)}\n" for name, sides in rules.items())
 
 
 def to_lark(cfg: OutputCfg, joint: Joint = Joint.SPACE, *, leading_space: bool = False) -> str:
-    """Write a CFG as Lark, in the dialect of llguidance; `leading_space` allows one before the first token."""
+    """Write a CFG as Lark, in the dialect of llguidance; `leading_space` allows one before the first token.
+
+    >>> print(to_lark(OutputCfg.parse(["ROOT => f ( ##X )", "X => a", "X => b", "X => ##ROOT"])), end="")
+    %llguidance {"no_forcing": true}
+    start: root
+    root: "f" " " "(" " " x " " ")"
+    x: X | root
+    X: "a" | "b"
+    """
+    cut: dict[str, list[str]] = {}
+    if can_be_misread(cfg, joint):
+        tokens = {s for p in cfg.productions for s in p.rhs if isinstance(s, str)}
+        pieces = prefix_free({*tokens, " "})
+        cut = {token: _cut(token, pieces) for token in tokens}
+    lines = ["start: " + (f"{MAYBE_SPACE} root" if leading_space else "root")]
+    for name, sides in _rules(cfg, joint, cut, _Names("_", {"start"})).items():
+        literals = [side for side in sides if len(side) == 1 and side[0].startswith('"')]
+        if len(literals) > 1:
+            others = [side for side in sides if side not in literals]
+            lines += [f"{name}: {_alternatives([[name.upper()], *others])}"]
+            lines += [f"{name.upper()}: {_alternatives(literals)}"]
+        else:
+            lines += [f"{name}: {_alternatives(sides)}"]
+    return NO_FORCING + "".join(f"{line}\n" for line in lines)
+
+
+def can_be_misread(cfg: OutputCfg, joint: Joint) -> bool:
+    """Tell whether a token can be followed by what another token that it begins goes on with."""
+    heads, lasts = _ends(cfg, 0), _ends(cfg, -1)
+    next_characters: dict[str, set[str]] = defaultdict(set)
+    for p in cfg.productions:
+        for one, other in pairwise(p.rhs):
+            after = {token[0] for token in heads[other]} if joint != Joint.SPACE else set()
+            for token in lasts[one]:
+                next_characters[token] |= after | ({" "} if joint != Joint.NONE else set())
     tokens = {s for p in cfg.productions for s in p.rhs if isinstance(s, str)}
-    touching = joint != Joint.SPACE or any(" " in token for token in tokens)
-    pieces = prefix_free({*tokens, " "}) if touching else set()
-    rules = _rules(cfg, joint, "_", {token: _cut(token, pieces) for token in tokens if touching}, taken={"start"})
-    start = f"start: {MAYBE_SPACE} root\n" if leading_space else "start: root\n"
-    return start + "".join(f"{name}: {' | '.join(sides)}\n" for name, sides in rules.items())
+    return any(
+        text[n] in next_characters[text[:n]] for text in tokens for n in range(1, len(text)) if text[:n] in tokens
+    )
+
+
+def _ends(cfg: OutputCfg, end: int) -> Mapping[str | Category, set[str]]:
+    """Find the tokens that outputs of each symbol begin with (`end` 0) or end with (-1)."""
+    found: dict[str | Category, set[str]] = {s: {s} for p in cfg.productions for s in p.rhs if isinstance(s, str)}
+    found |= {p.lhs: set() for p in cfg.productions}
+    grown = True
+    while grown:
+        grown = False
+        for p in cfg.productions:
+            new = found[p.rhs[end]] - found[p.lhs]
+            found[p.lhs] |= new
+            grown = grown or bool(new)
+    return found
 
 
 def prefix_free(texts: Iterable[str]) -> set[str]:
@@ -82,34 +139,42 @@ def _cut(text: str, pieces: Collection[str]) -> list[str]:
     return found
 
 
-def _rules(
-    cfg: OutputCfg, joint: Joint, hyphen: str, cut: dict[str, list[str]], taken: Iterable[str] = ()
-) -> dict[str, list[str]]:
-    """Give the right-hand sides of each rule, the start symbol first; `cut` has the literals of a token."""
+class _Names:
+    """Gives each category a name of lower-case letters, digits and hyphens that no other has."""
+
+    def __init__(self, hyphen: str, taken: Iterable[str] = ()) -> None:
+        self._hyphen, self._taken = hyphen, set(taken)
+
+    def __call__(self, category: Category) -> str:
+        plain = re.sub("[^a-z0-9]+", self._hyphen, category.name.lower()).strip(self._hyphen)
+        plain = plain if plain[:1].isalpha() else f"c{self._hyphen}{plain}".strip(self._hyphen)
+        numbered = (plain if i == 1 else f"{plain}{self._hyphen}{i}" for i in count(1))
+        name = next(name for name in numbered if name not in self._taken)
+        self._taken.add(name)
+        return name
+
+
+def _rules(cfg: OutputCfg, joint: Joint, cut: Mapping[str, list[str]], new_name: _Names) -> dict[str, Sides]:
+    """Give the right-hand sides of each rule, the start symbol first; `cut` has the pieces of tokens."""
     flat = without_left_recursion(cfg)
-    names = _names(dict.fromkeys([ROOT, *(p.lhs for p in flat.productions)]), hyphen, {*taken})
-    between = {Joint.SPACE: ' " " ', Joint.OPTIONAL: f" {MAYBE_SPACE} ", Joint.NONE: " "}[joint]
+    names = {category: new_name(category) for category in dict.fromkeys([ROOT, *(p.lhs for p in flat.productions)])}
 
-    def written(symbol: str | Category) -> str:
-        if isinstance(symbol, Category):
-            return names[symbol]
-        return " ".join(map(_literal, cut.get(symbol, [symbol])))
+    def written(rhs: Iterable[str | Category]) -> Iterator[str]:
+        for i, symbol in enumerate(rhs):
+            yield from joint.symbols if i else []
+            if isinstance(symbol, Category):
+                yield names[symbol]
+            else:
+                yield from map(_literal, cut.get(symbol, [symbol]))
 
-    rules: dict[str, list[str]] = {name: [] for name in names.values()}
+    rules: dict[str, Sides] = {name: [] for name in names.values()}
     for p in flat.productions:
-        rules[names[p.lhs]].append(between.join(map(written, p.rhs)))
+        rules[names[p.lhs]].append(list(written(p.rhs)))
     return rules
 
 
-def _names(categories: Iterable[Category], hyphen: str, taken: set[str]) -> dict[Category, str]:
-    """Give each category a name of lower-case letters, digits and hyphens that no other has."""
-    names = {}
-    for category in categories:
-        plain = re.sub("[^a-z0-9]+", hyphen, category.name.lower()).strip(hyphen)
-        plain = plain if plain[:1].isalpha() else f"c{hyphen}{plain}".strip(hyphen)
-        names[category] = next(n for i in count(1) if (n := plain if i == 1 else f"{plain}{hyphen}{i}") not in taken)
-        taken.add(names[category])
-    return names
+def _alternatives(sides: Sides) -> str:
+    return " | ".join(" ".join(side) for side in sides)
 
 
 def _literal(text: str) -> str:
