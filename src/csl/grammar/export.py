@@ -11,8 +11,8 @@ slow where many literals are possible, so the alternatives of a rule that are on
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from enum import StrEnum
 from itertools import count, pairwise
+from typing import Literal
 
 from csl.grammar.left_recursion import without_left_recursion
 from csl.grammar.output_cfg import ROOT, Category, OutputCfg
@@ -23,32 +23,13 @@ NO_FORCING = '%llguidance {"no_forcing": true}\n'  # every way to cut a text int
 Sides = list[list[str]]  # the literals and names of each alternative
 
 
-class Joint(StrEnum):
-    """What stands between two neighbouring tokens: a space, at most one space, or nothing."""
+Joint = Literal["space", "optional", "none"]
+"""What stands between two neighbouring tokens: a space, at most one space, or nothing."""
 
-    SPACE = "space"
-    OPTIONAL = "optional"
-    NONE = "none"
-
-    @property
-    def symbols(self) -> list[str]:
-        """The joint in both dialects."""
-        return {Joint.SPACE: ['" "'], Joint.OPTIONAL: [MAYBE_SPACE], Joint.NONE: []}[self]
+JOINTS: dict[Joint, list[str]] = {"space": ['" "'], "optional": [MAYBE_SPACE], "none": []}  # in both dialects
 
 
-class GrammarFormat(StrEnum):
-    """The dialects that decoders load."""
-
-    GBNF = "gbnf"
-    LARK = "lark"
-
-
-def export(cfg: OutputCfg, form: GrammarFormat, joint: Joint = Joint.SPACE) -> str:
-    """Write a CFG in a dialect."""
-    return to_gbnf(cfg, joint) if form == GrammarFormat.GBNF else to_lark(cfg, joint)
-
-
-def to_gbnf(cfg: OutputCfg, joint: Joint = Joint.SPACE) -> str:
+def to_gbnf(cfg: OutputCfg, joint: Joint = "space") -> str:
     """Write a CFG as GBNF.
 
     >>> print(to_gbnf(OutputCfg.parse(["ROOT => f ( ##X )", "X => a", "X => b"])), end="")
@@ -59,7 +40,7 @@ def to_gbnf(cfg: OutputCfg, joint: Joint = Joint.SPACE) -> str:
     return "".join(f"{name} ::= {_alternatives(sides)}\n" for name, sides in rules.items())
 
 
-def to_lark(cfg: OutputCfg, joint: Joint = Joint.SPACE, *, leading_space: bool = False) -> str:
+def to_lark(cfg: OutputCfg, joint: Joint = "space", *, leading_space: bool = False) -> str:
     """Write a CFG as Lark, in the dialect of llguidance; `leading_space` allows one before the first token.
 
     >>> print(to_lark(OutputCfg.parse(["ROOT => f ( ##X )", "X => a", "X => b", "X => ##ROOT"])), end="")
@@ -92,9 +73,9 @@ def can_be_misread(cfg: OutputCfg, joint: Joint) -> bool:
     next_characters: dict[str, set[str]] = defaultdict(set)
     for p in cfg.productions:
         for one, other in pairwise(p.rhs):
-            after = {token[0] for token in heads[other]} if joint != Joint.SPACE else set()
+            after = {token[0] for token in heads[other]} if joint != "space" else set()
             for token in lasts[one]:
-                next_characters[token] |= after | ({" "} if joint != Joint.NONE else set())
+                next_characters[token] |= after | ({" "} if joint != "none" else set())
     tokens = {s for p in cfg.productions for s in p.rhs if isinstance(s, str)}
     return any(
         text[n] in next_characters[text[:n]] for text in tokens for n in range(1, len(text)) if text[:n] in tokens
@@ -161,7 +142,7 @@ def _rules(cfg: OutputCfg, joint: Joint, cut: Mapping[str, list[str]], new_name:
 
     def written(rhs: Iterable[str | Category]) -> Iterator[str]:
         for i, symbol in enumerate(rhs):
-            yield from joint.symbols if i else []
+            yield from JOINTS[joint] if i else []
             if isinstance(symbol, Category):
                 yield names[symbol]
             else:
