@@ -11,7 +11,7 @@ from transformers import PreTrainedTokenizerFast
 
 from csl.errors import InputError, LimitWarning
 from csl.grammar.output_cfg import OutputCfg
-from csl.seq2seq.codec import Codec, new_codec
+from csl.seq2seq.codec import new_codec
 from csl.seq2seq.config import TrainConfig
 from csl.seq2seq.network import new_network
 from csl.seq2seq.predictor import Seq2Seq
@@ -26,7 +26,7 @@ INPUTS = ["a b", "once", "", "many many four d"]
 CFG = OutputCfg.parse(
     ["ROOT => ##X ##Y", "ROOT => ##X", "X => a", "X => b c", "X => once", "Y => four ##X", "Y => d", "X => many"]
 )
-SIGNS = OutputCfg.parse(["ROOT => {a} ##X ~", "ROOT => f(2) ##X", "X => <b", "X => \\ \\^x", "X => answer ing"])
+SIGNS = OutputCfg.parse(["ROOT => {a} ##X ~", "ROOT => f(2) ##X", "X => <b", r"X => \\ \\^x", "X => answer ing"])
 
 
 def byte_level(folder: Path) -> None:
@@ -82,8 +82,8 @@ def test_every_output_is_one_of_the_cfg(model: Seq2Seq) -> None:
 def test_many_beams_find_the_likeliest_output_of_the_cfg(model: Seq2Seq) -> None:
     texts = [" ".join(tokens) for tokens in outputs(CFG)]
     mask = OutputMask(CFG, model.codec)
-    for source in INPUTS:
-        [found] = model.predict([source], beams=200, k=len(texts), scores=True, mask=mask)
+    for source in INPUTS[::2]:
+        [found] = model.predict([source], beams=40, k=4, scores=True, mask=mask)
         assert {p.text for p in found} <= set(texts)
         best = max(texts, key=lambda text: log_prob(model, source, text))
         assert found[0].log_prob >= log_prob(model, source, best) - 1e-3
