@@ -2,13 +2,13 @@
 
 from collections.abc import Sized
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from csl.cli.console import Messages, new_console
 from csl.cli.induce import OutputCfgFile, new_recipe
-from csl.cli.options import Configured, CpuThreads, Reading, shares_options
+from csl.cli.options import CfgJoint, Configured, CpuThreads, Reading, shares_options
 
 if TYPE_CHECKING:
     from csl.grammar import Grammar
@@ -63,6 +63,34 @@ def check(
         raise typer.Exit(1)
     valid = f"; {output_cfg} derives every target" if cfg else ""
     new_console().print(f"{path}: {_count(rules)}, each once{valid}")
+
+
+@app.command()
+def export(
+    file: Annotated[Path, typer.Argument(help="An output CFG, or a run folder that has one.")],
+    form: Annotated[
+        Literal["gbnf", "lark"], typer.Option("--format", help="For llama.cpp and xgrammar, or for llguidance.")
+    ],
+    out: Annotated[Path, typer.Option(help="Write the grammar here.")],
+    joint: CfgJoint = "space",
+) -> None:
+    """Write an output CFG as a grammar that constrained decoders load, without left recursion.
+
+    It accepts exactly the outputs of the CFG, as texts.
+    """
+    from csl.errors import InputError
+    from csl.files import refuse_input_as_output, write_text
+    from csl.grammar import OutputCfg
+    from csl.grammar.export import to_gbnf, to_lark
+
+    if file.is_dir():
+        file = file / "data" / "output.cfg"
+        if not file.is_file():
+            raise InputError("the run has no output CFG; give the file of one", file.parent.parent)
+    refuse_input_as_output(out, file)
+    text = {"gbnf": to_gbnf, "lark": to_lark}[form](OutputCfg.read(file), joint)
+    write_text(out, text)
+    new_console().print(f"{out}: {len(text.splitlines()):,} lines, from {file}")
 
 
 @app.command()

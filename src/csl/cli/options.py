@@ -7,7 +7,7 @@ from functools import wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
 import typer
 
@@ -59,6 +59,11 @@ Resume = Annotated[
 ]
 CpuThreads = Annotated[int, typer.Option(min=1, max=1024, help="Threads; the result is the same for any number.")]
 Device = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
+CfgJoint = Annotated[
+    Literal["space", "optional", "none"],
+    typer.Option(help="What stands between two tokens of the output CFG: a space, at most one space, or nothing."),
+]
+Mask = Annotated[bool, typer.Option("--mask/--no-mask", help="Only write outputs of the run's output CFG, if any.")]
 TorchThreads = Annotated[
     int | None, typer.Option("--threads", min=1, max=1024, help="CPU threads; default: chosen by torch.")
 ]

@@ -368,3 +368,10 @@ def versions() -> dict[str, str]:
         except importlib.metadata.PackageNotFoundError:
             continue
     return found
+
+
+def output_cfg_of(model: Path) -> Path | None:
+    """Find the output CFG of the run that a model was trained in; `model` is the run folder or a folder inside."""
+    runs = [folder for folder in [model, *model.absolute().parents][:3] if (folder / RECORD).is_file()]
+    paths = [run / "data" / "output.cfg" for run in runs[:1]]
+    return next((path for path in paths if path.is_file()), None)
