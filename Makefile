@@ -14,7 +14,7 @@ DEMO := runs/scan/jump/fit.optimizer=em/seed-0
 	touch $@
 
 .venv/.ready: pyproject.toml constraints.txt | .venv/bin/python
-	$(INSTALL) '.[dev,model,seq2seq,report]'
+	$(INSTALL) '.[dev,model,seq2seq,decode,report]'
 	touch $@ .venv/.demo
 
 # Expectation-maximisation needs no torch, which takes longer to install than all the rest.
@@ -39,7 +39,7 @@ lint: .venv/.ready
 	$(BIN)/python tests/audit.py
 
 bench: .venv/.ready
-	for name in induction scaling model sampling seq2seq; do $(BIN)/python benchmarks/$$name.py || exit 1; done
+	for name in induction scaling model sampling seq2seq decoding; do $(BIN)/python benchmarks/$$name.py || exit 1; done
 
 clean:
 	rm -rf .venv

@@ -22,7 +22,7 @@ from csl.datasets.lispress_cfg import output_cfg
 from csl.datasets.registry import data_set
 from csl.datasets.smcalflow import HALLUCINATIONS, copy_rules
 from csl.datasets.task import Task
-from csl.engine.threads import Threads
+from csl.engine import Threads
 from csl.examples import Example
 from csl.induction.config import PRESETS
 from csl.induction.induce import induce

@@ -21,7 +21,7 @@ from statistics import mean
 
 from csl.datasets.registry import data_set
 from csl.datasets.task import Task
-from csl.engine.threads import Threads
+from csl.engine import Threads
 from csl.examples import Example
 from csl.grammar import Grammar
 from csl.induction.config import PRESETS as INDUCTION

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from csl.engine import engine
+from csl import engine
 
 settings.register_profile("fixed", derandomize=True)
 if os.environ.get("CI"):

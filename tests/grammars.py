@@ -1,6 +1,8 @@
 """Random rules, grammars, inputs, output CFGs, parameters and data, for tests that compare with `csl.reference`."""
 
 import random
+from collections.abc import Iterable
+from itertools import product
 from math import prod
 
 import numpy as np
@@ -16,6 +18,29 @@ from csl.model.model import FloatArray, Model
 from csl.parsing.derivation import Derivation
 
 Tokens = tuple[str, ...]
+
+SCAN_RULES = """
+jump ### I_JUMP
+look ### I_LOOK
+run ### I_RUN
+walk ### I_WALK
+turn left ### I_TURN_LEFT
+turn right ### I_TURN_RIGHT
+turn opposite left ### I_TURN_LEFT I_TURN_LEFT
+turn opposite right ### I_TURN_RIGHT I_TURN_RIGHT
+turn around left ### I_TURN_LEFT I_TURN_LEFT I_TURN_LEFT I_TURN_LEFT
+turn around right ### I_TURN_RIGHT I_TURN_RIGHT I_TURN_RIGHT I_TURN_RIGHT
+NT_1 left ### I_TURN_LEFT NT_1
+NT_1 right ### I_TURN_RIGHT NT_1
+NT_1 opposite left ### I_TURN_LEFT I_TURN_LEFT NT_1
+NT_1 opposite right ### I_TURN_RIGHT I_TURN_RIGHT NT_1
+NT_1 around left ### I_TURN_LEFT NT_1 I_TURN_LEFT NT_1 I_TURN_LEFT NT_1 I_TURN_LEFT NT_1
+NT_1 around right ### I_TURN_RIGHT NT_1 I_TURN_RIGHT NT_1 I_TURN_RIGHT NT_1 I_TURN_RIGHT NT_1
+NT_1 twice ### NT_1 NT_1
+NT_1 thrice ### NT_1 NT_1 NT_1
+NT_1 and NT_2 ### NT_1 NT_2
+NT_1 after NT_2 ### NT_2 NT_1
+""".strip().splitlines()
 
 
 @st.composite
@@ -119,3 +144,11 @@ def little_data(seed: int, size: int = 30) -> list[Example]:
 
 def options(config: InductionConfig) -> reference.Options:
     return reference.Options(**config.model_dump(include=set(reference.Options._fields)))
+
+
+def derivations_within(rules: Iterable[Rule], depth: int) -> list[Derivation]:
+    """List all derivations of at most so many levels."""
+    found: list[Derivation] = []
+    for _ in range(depth):
+        found = [Derivation(rule, children) for rule in rules for children in product(found, repeat=rule.arity)]
+    return found

@@ -16,7 +16,7 @@ ROWS = [
     ["runs.stages"],
     ["report"],
     ["runs"],
-    ["seq2seq", "baselines", "sampling"],
+    ["seq2seq", "baselines", "sampling", "preparing"],
     ["datasets"],
     ["model", "induction", "splits"],
     ["parsing"],

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from csl import reference
 from csl.datasets import scan
-from csl.engine.threads import ONE_THREAD
+from csl.engine import ONE_THREAD
 from csl.examples import Example
 from csl.grammar import Grammar, Rule, parse_grammar
 from csl.grammar.output_cfg import OutputCfg
@@ -37,7 +37,17 @@ from csl.parsing.derivation import Derivation
 from csl.sampling.config import SampleConfig
 from csl.sampling.sampler import Sampler
 
-from .grammars import all_derivations, configs, grammars, inputs, little_data, options, output_cfgs, random_theta
+from .grammars import (
+    all_derivations,
+    configs,
+    derivations_within,
+    grammars,
+    inputs,
+    little_data,
+    options,
+    output_cfgs,
+    random_theta,
+)
 from .sampling.frequencies import chi_square_excess
 
 SOURCE = Path(reference.__file__)
@@ -102,7 +112,7 @@ def test_the_same_grammar_is_induced(seed: int, config: InductionConfig, seeds: 
 def test_the_same_grammar_is_induced_with_an_output_cfg(
     rules: list[Rule], config: InductionConfig, cfg: OutputCfg, seed: int
 ) -> None:
-    pairs = [z.example for z in reference.derivations_within(rules[-4:], 2)]
+    pairs = [z.example for z in derivations_within(rules[-4:], 2)]
     check_same_grammar(*induce_both(Random(seed).sample(pairs, min(len(pairs), 12)), config, [], cfg))
 
 
@@ -220,7 +230,7 @@ def test_samples_have_the_probabilities_of_the_model(cfg: OutputCfg | None, temp
 
     weight = {
         tuple(map(rules.index, z.rules())): reference.probability(plain, z)
-        for z in reference.derivations_within(rules, 3)
+        for z in derivations_within(rules, 3)
         if reference.levels(z) >= 2 and valid(z.example.target)
     }
     p = {z: value / fsum(weight.values()) for z, value in weight.items()}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from csl.baselines.config import GecaConfig
 from csl.baselines.geca import Geca
-from csl.engine.threads import Threads
+from csl.engine import Threads
 from csl.errors import InputError
 from csl.examples import Example
 from csl.grammar import Grammar, Rule

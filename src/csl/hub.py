@@ -54,11 +54,16 @@ def first_line(error: BaseException) -> str:
 
 def need_torch() -> None:
     """Refuse, with what to install, where the libraries of networks are missing."""
-    missing = [
-        name
-        for name in ("torch", "transformers", "accelerate", "safetensors")
-        if importlib.util.find_spec(name) is None
-    ]
+    _need("seq2seq", "torch", "transformers", "accelerate", "safetensors")
+
+
+def need_llguidance() -> None:
+    """Refuse, with what to install, where the library that masks tokens is missing."""
+    _need("decode", "llguidance")
+
+
+def _need(extra: str, *names: str) -> None:
+    missing = [name for name in names if importlib.util.find_spec(name) is None]
     if missing:
-        package = "compositional-structure-learner[seq2seq]"
-        raise InputError(f"not installed: {', '.join(missing)}; install them with pip install '{package}'")
+        package = f"compositional-structure-learner[{extra}]"
+        raise InputError(f"not installed: {', '.join(missing)}; install with pip install '{package}'")

@@ -21,6 +21,13 @@ RENAMED = {
 }  # fmt: skip
 
 
+def find_preset(presets: Mapping[str, Config], name: str) -> Config:
+    """Return a preset by name."""
+    if name not in presets:
+        raise InputError(f"no preset {name!r}; {nearest(name, presets)}")
+    return presets[name]
+
+
 def read_toml(path: Path | str) -> dict[str, Any]:
     """Read a TOML file."""
     try:

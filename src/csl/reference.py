@@ -71,8 +71,7 @@ def erased(side: Side) -> list[str | None]:
 def unify_below(r_c: Rule, g: Rule) -> Iterator[Rule]:
     """Find the rules r_add with r_add ∘ g ⇒ r_c: g's source and target in r_c become a nonterminal.
 
-    A span that occurs twice is skipped, as nothing tells which one the target belongs to; so is a target that overlaps
-    itself.
+    Skipped: a span that occurs twice, as nothing tells which one the target belongs to; a target that overlaps itself.
 
     >>> print(*unify_below(parse_rule("jump twice and NT_1 ### JUMP JUMP NT_1"), JUMP))
     NT_1 twice and NT_2 ### NT_1 NT_1 NT_2
@@ -533,18 +532,6 @@ def levels(z: Derivation) -> int:
     return 1 + max(map(levels, z.children), default=0)
 
 
-def derivations_within(rules: Iterable[Rule], depth: int) -> list[Derivation]:
-    """List all derivations of at most so many levels.
-
-    >>> [z.example.target_text for z in derivations_within([JUMP, WALK, TWICE], 2)]
-    ['JUMP', 'WALK', 'JUMP JUMP', 'WALK WALK']
-    """
-    found: list[Derivation] = []
-    for _ in range(depth):
-        found = [Derivation(rule, children) for rule in rules for children in product(found, repeat=rule.arity)]
-    return found
-
-
 def expand(model: Model, chance: random.Random, depth: int, context: Context = ROOT) -> Derivation | None:
     """Draw a state from p(s | r_p, i), a rule from p(r | s), and so on for its nonterminals; None if it gets too deep.
 
@@ -565,9 +552,7 @@ def expand(model: Model, chance: random.Random, depth: int, context: Context = R
 def sample(
     model: Model, chance: random.Random, depths: range, valid: Callable[[tuple[str, ...]], bool] = lambda target: True
 ) -> Derivation:
-    """Draw a derivation from p(z), given that its number of levels is in `depths` and its output valid (§3.2).
-
-    What is too deep, too flat or not valid is drawn again: the proportions of the others stay the same.
+    """Draw a derivation from p(z), given that its levels are in `depths` and its output is valid (§3.2): else, again.
 
     >>> model = Model([JUMP, TWICE, AND], [[0]] * 4, [[2, 1, 1]])
     >>> sample(model, random.Random(7), range(3, 6)).example.source_text

@@ -1,6 +1,7 @@
 """`csl augment`: every stage, every file, and the warnings."""
 
 import json
+import shutil
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -35,9 +36,20 @@ def run(train: Path) -> tuple[Path, list[str]]:
     return train.parent / "run", done("augment", train, "--out", train.parent / "run", *OPTIONS)
 
 
-@pytest.fixture
-def weak(tmp_path: Path) -> Path:
-    return write(tmp_path / "weak.tsv", WEAK)
+@pytest.fixture(scope="module")
+def weak(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
+    """A run folder of examples that do not recombine, and what the command printed."""
+    folder = tmp_path_factory.mktemp("weak")
+    return folder / "run", done("augment", write(folder / "weak.tsv", WEAK), "--out", folder / "run", "-n", 10)
+
+
+@pytest.fixture(scope="module")
+def five(weak: tuple[Path, list[str]], tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
+    """A run folder of five examples, in place of the weak run."""
+    folder = tmp_path_factory.mktemp("five")
+    shutil.copytree(weak[0], folder / "run")
+    options = ("-n", 100, "--temperature", "inf", "--no-resume")
+    return folder / "run", done("augment", write(folder / "five.tsv", FIVE), "--out", folder / "run", *options)
 
 
 def test_each_stage_reports_what_it_found_and_new_pairs_are_shown(run: tuple[Path, list[str]], train: Path) -> None:
@@ -88,42 +100,38 @@ def test_other_samples_use_the_grammar_and_model_of_the_folder(train: Path, tmp_
 
 
 def test_another_run_is_refused_and_nothing_is_lost_unless_it_may_be_replaced(
-    run: tuple[Path, list[str]], train: Path, weak: Path, tmp_path: Path
+    run: tuple[Path, list[str]], train: Path, weak: tuple[Path, list[str]], five: tuple[Path, list[str]]
 ) -> None:
     before = contents(run[0])
-    assert "--no-resume" in refused("augment", weak, "--out", run[0])
+    assert "--no-resume" in refused("augment", weak[0].parent / "weak.tsv", "--out", run[0])
     assert "--no-resume" in refused("augment", train, "--out", run[0], "--preset", "geoquery")
     assert contents(run[0]) == before
-    done("augment", weak, "--out", tmp_path / "run", "-n", 10)
-    done("augment", write(tmp_path / "five.tsv", FIVE), "--out", tmp_path / "run", "-n", 10, "--no-resume")
-    assert figures(tmp_path / "run", "merge")["original"] == 5
-    assert read_examples(tmp_path / "run" / "data" / "train.tsv") is not None
+    replaced = set(read_examples(five[0] / "data" / "train.tsv"))
+    assert replaced == {Example.of(x, y) for x, y in FIVE.items()}
 
 
-def test_inputs_are_not_overwritten(tmp_path: Path) -> None:
-    run = tmp_path / "run"
-    done("augment", write(tmp_path / "train.tsv", FIVE), "--out", run, "-n", 10)
+def test_inputs_are_not_overwritten(five: tuple[Path, list[str]]) -> None:
+    run = five[0]
     before = contents(run)
     for name in ("augmented.tsv", "samples.tsv", "data/train.tsv"):
         assert str(run / name) in refused("augment", run / name, "--out", run, "--no-resume")
     assert contents(run) == before
 
 
-def test_examples_that_do_not_recombine_give_warnings_not_a_failure(weak: Path, tmp_path: Path) -> None:
-    lines = done("augment", weak, "--out", tmp_path / "run", "-n", 10)
+def test_examples_that_do_not_recombine_give_warnings_not_a_failure(weak: tuple[Path, list[str]]) -> None:
+    run, lines = weak
     warnings = [line.removeprefix("warning: ") for line in lines if line.startswith("warning: ")]
-    assert figures(tmp_path / "run", "check")["warnings"] == warnings[:2]
+    assert figures(run, "check")["warnings"] == warnings[:2]
     assert "only 0" in warnings[0]
     assert "--seed-rules" in warnings[1]
     assert warnings[2].startswith("nothing to sample")
-    assert list(read_examples(tmp_path / "run" / "augmented.tsv")) == list(read_examples(weak))
+    assert list(read_examples(run / "augmented.tsv")) == list(read_examples(run.parent / "weak.tsv"))
 
 
-def test_five_examples_are_enough_to_recombine(tmp_path: Path) -> None:
-    train = write(tmp_path / "five.tsv", FIVE)
-    lines = done("augment", train, "--out", tmp_path / "run", "-n", 100, "--temperature", "inf")
+def test_five_examples_are_enough_to_recombine(five: tuple[Path, list[str]]) -> None:
+    run, lines = five
     assert any(line.startswith("warning: ") and "only 1;" in line for line in lines)
-    assert Example.of("c and a", "C A") in set(read_examples(tmp_path / "run" / "augmented.tsv"))
+    assert Example.of("c and a", "C A") in set(read_examples(run / "augmented.tsv"))
 
 
 def test_fewer_pairs_than_asked_for_are_a_warning(tmp_path: Path) -> None:

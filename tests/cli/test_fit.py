@@ -112,7 +112,7 @@ def test_pairs_that_are_left_out_are_named_and_a_foreign_grammar_is_refused(tmp_
 
 def test_threads_and_hash_seed_do_not_change_the_parameters(run: Path, tmp_path: Path) -> None:
     other = Path(shutil.copytree(run, tmp_path / "other"))
-    done("fit", run, "--set", "steps=20")
-    assert command("fit", other, "--set", "steps=20", "--threads", 3, PYTHONHASHSEED="4711").returncode == 0
+    done("fit", run, "--set", "optimizer=em")
+    assert command("fit", other, "--set", "optimizer=em", "--threads", 3, PYTHONHASHSEED="4711").returncode == 0
     assert parameters(run) == parameters(other)
     assert np.isfinite(np.frombuffer(parameters(run))).all()

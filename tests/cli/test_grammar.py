@@ -2,10 +2,13 @@
 
 import json
 import shutil
+from itertools import product
 from pathlib import Path
 
 import pytest
 
+from csl.grammar import OutputCfg
+from csl.grammar.export import to_gbnf, to_lark
 from csl.runs.folder import RunFolder
 
 from .commands import command, contents, csl, done, refused, write
@@ -121,7 +124,7 @@ def test_an_edited_grammar_is_refused_by_every_command_until_it_is_accepted(run:
         ["grammar", "explain", run, "walk"], ["fit", run], ["sample", run, "-n", 3], ["parse", run, "walk"],
         ["sample", run, "-n", 3, "--strategy", "uniform", "--out", tmp_path / "s.tsv"], ["evaluate", run, train],
         ["induce", train, "--out", run, "--preset", "scan"], ["fit", run, "--no-resume"],
-        ["nqg", "fit", run, "--encoder", tmp_path], ["report", run],
+        ["nqg", "fit", run, "--encoder", tmp_path], ["report", run], ["augment", train, "--out", run],
     ):  # fmt: skip
         message = refused(*line)
         assert message.startswith(f"{run / 'grammar.txt'}: "), line
@@ -204,3 +207,25 @@ def test_folders_without_a_grammar_are_refused(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     assert "grammar.txt" in refused("grammar", "accept", tmp_path / "empty", "--train", train)
     assert list((tmp_path / "empty").iterdir()) == []
+
+
+def test_an_output_cfg_is_written_for_decoders(tmp_path: Path) -> None:
+    lines = ["ROOT => ##ROOT , ##N", "ROOT => ##N", "N => 1", "N => 2"]
+    (tmp_path / "run" / "data").mkdir(parents=True)
+    cfg = tmp_path / "run" / "data" / "output.cfg"
+    OutputCfg.parse(lines).write(cfg)
+    for source, form, joint in product((tmp_path / "run", cfg), ("gbnf", "lark"), ("space", "optional", "none")):
+        done("grammar", "export", source, "--format", form, "--joint", joint, "--out", tmp_path / "out")
+        to_text = {"gbnf": to_gbnf, "lark": to_lark}[form]
+        assert (tmp_path / "out").read_text("utf-8") == to_text(OutputCfg.parse(lines), joint)
+
+
+def test_an_export_without_a_cfg_is_refused(tmp_path: Path) -> None:
+    export = ("grammar", "export", "--format", "gbnf", "--out", tmp_path / "out")
+    assert f"{tmp_path}: " in refused(*export, tmp_path)
+    bad, good = tmp_path / "bad.cfg", tmp_path / "good.cfg"
+    bad.write_text("ROOT => ##X\n")
+    assert f"{bad}:1: " in refused(*export, bad)
+    good.write_text("ROOT => x\n")
+    assert f"{good}: " in refused("grammar", "export", good, "--format", "lark", "--out", good)
+    assert not (tmp_path / "out").exists()

@@ -51,6 +51,7 @@ def test_the_commands(induced: Path, tmp_path: Path) -> None:
     assert any("already complete" in line for line in done("nqg", "induce", train, "--out", run))
 
 
+@pytest.mark.slow
 def test_a_stopped_fit_resumes_to_the_same_bytes(induced: Path, tmp_path: Path, stop: Stop) -> None:
     weights = []
     for name in ("stopped", "whole"):

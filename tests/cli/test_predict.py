@@ -46,14 +46,41 @@ def test_outputs_go_to_the_screen_or_to_a_file_in_the_order_of_the_inputs(
     assert (tmp_path / "made.tsv").read_text("utf-8") == known.read_text("utf-8")
 
 
-def test_outputs_that_a_cfg_accepts_come_first(trained: Path, known: Path, tmp_path: Path) -> None:
-    all_beams = table(trained, known, "--beams", 8, "-k", 8)
-    second = all_beams[0][2]
-    (tmp_path / "output.cfg").write_text(f"ROOT => {second}\n", "utf-8")
-    found = table(trained, known, "--output-cfg", tmp_path / "output.cfg")
-    assert found == [[source, second if second in outputs else outputs[0]] for source, *outputs in all_beams]
-    (tmp_path / "output.cfg").write_text("ROOT => ##X\n", "utf-8")
-    assert f"{tmp_path / 'output.cfg'}:1: " in refused(trained, known, "--output-cfg", tmp_path / "output.cfg")
+def test_only_outputs_of_the_cfg_are_written(trained: Path, known: Path, tmp_path: Path) -> None:
+    cfg = tmp_path / "output.cfg"
+    cfg.write_text("ROOT => LEFT ( ##X )\nROOT => ##X\nX => JUMP\nX => LOOK\n", "utf-8")
+    valid = {"JUMP", "LOOK", "LEFT ( JUMP )", "LEFT ( LOOK )"}
+    for options in ((), ("--beams", 4)):
+        found = dict(table(trained, known, "--output-cfg", cfg, *options))
+        assert set(found.values()) <= valid
+        assert (found["jump"], found["look"]) == ("JUMP", "LOOK")
+        if not options:  # greedily: the likeliest valid token at each step
+            assert found["walk left"] in {"LEFT ( JUMP )", "LEFT ( LOOK )"}
+    cfg.write_text("ROOT => ##X\n", "utf-8")
+    assert f"{cfg}:1: " in refused(trained, known, "--output-cfg", cfg)
+    assert "--no-mask" in refused(trained, known, "--output-cfg", cfg, "--no-mask")
+
+
+def test_the_output_cfg_of_the_run_is_used_unless_turned_off(trained: Path, known: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(trained, run / "augmented")
+    shutil.move(run / "augmented" / "run.json", run / "run.json")
+    (run / "data").mkdir()
+    (run / "data" / "output.cfg").write_text("ROOT => JUMP\n", "utf-8")
+    for folder in (run / "augmented", run / "augmented" / "model"):
+        assert {output for _, output in table(folder, known)} == {"JUMP"}
+        assert predict(folder, known, "--no-mask").stdout == known.read_text("utf-8")
+        for option, accuracy in (("--mask", "12.5%"), ("--no-mask", "100.0%")):
+            assert accuracy in done("evaluate", folder, known, "--device", "cpu", option)[-1]
+
+
+def test_training_keeps_an_output_cfg_for_prediction(known: Path, tmp_path: Path) -> None:
+    (tmp_path / "valid.cfg").write_text("ROOT => JUMP ##X\nX => WALK\n", "utf-8")
+    sizes = {"layers": 1, "heads": 1, "d_model": 8, "d_ff": 8, "steps": 1, "batch_size": 2}
+    options = [part for key, value in sizes.items() for part in ("--set", f"{key}={value}")]
+    csl_train = ("train", known, "--out", tmp_path / "t5", "--device", "cpu", "--output-cfg", tmp_path / "valid.cfg")
+    done(*csl_train, *options)
+    assert {output for _, output in table(tmp_path / "t5", known)} == {"JUMP WALK"}
 
 
 def test_inputs_are_lines_or_rows_of_any_format_and_come_back_in_it(trained: Path, tmp_path: Path) -> None:

@@ -51,8 +51,14 @@ def runs(induced: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path
     return tmp_path
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
-@pytest.mark.parametrize("line", LINES)
+@pytest.mark.parametrize(
+    ("line", "number"),
+    [
+        pytest.param(line, number, marks=[] if number is first else pytest.mark.slow)
+        for line, first in zip(LINES, (signal.SIGINT, signal.SIGKILL, signal.SIGINT), strict=True)
+        for number in (signal.SIGINT, signal.SIGKILL)
+    ],
+)
 def test_a_stopped_command_resumes_to_the_same_bytes(line: str, number: signal.Signals, runs: Path, stop: Stop) -> None:
     place, count, resuming = LINES[line]
     stopped, whole = (runs / line.split(maxsplit=1)[0] / name for name in ("stopped", "whole"))

@@ -79,6 +79,7 @@ def test_without_a_recipe_they_are_listed() -> None:
         (["commands.toml", "--set", "train.piece=8"], "'micro_batch_size'"),
         (["commands.toml", "--seed", "1", "--seeds", "2"], "--seeds"),
         (["commands.toml", "--engine", "rya"], "'ray'"),
+        (["commands.toml", "--address", "127.0.0.1:1"], "--engine ray"),
         (["nowhere.toml"], "nowhere.toml: "),
         (["commands.toml", "--runs", "train.tsv"], "train.tsv"),
         (["commands.toml", "--set", "data.test=nowhere.tsv"], "nowhere.tsv: "),

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from csl import __version__
-from csl.datasets.registry import DATA_SETS, data_set, read_seed_rules, write_task
+from csl.datasets.registry import DATA_SETS, data_set, write_task
 from csl.datasets.task import DataSet, Task, read_split
 from csl.errors import InputError
 from csl.examples import Example, read_examples
@@ -99,19 +99,6 @@ def test_the_same_task_gives_the_same_bytes(tmp_path: Path) -> None:
     for folder in ("a", "b"):
         write_task(TASK, tmp_path / folder, name="tiny", split="one")
     assert hash_folder(tmp_path / "a") == hash_folder(tmp_path / "b")
-
-
-def test_seed_rules_of_an_old_folder_are_not_lost_in_silence(tmp_path: Path) -> None:
-    write_task(TASK, tmp_path, name="tiny", split="one")
-    assert read_seed_rules(tmp_path) == TASK.seed_rules
-    (tmp_path / "seed_rules.txt").rename(tmp_path / "seeds.txt")
-    card = tmp_path / "card.json"
-    card.write_text(card.read_text().replace("seed_rules.txt", "seeds.txt"))
-    with pytest.raises(InputError, match="prepare the data again"):
-        read_seed_rules(tmp_path)
-    write_task(TASK, tmp_path, name="tiny", split="one")
-    assert not (tmp_path / "seeds.txt").exists()
-    assert read_seed_rules(tmp_path) == TASK.seed_rules
 
 
 def test_files_of_an_earlier_task_do_not_stay(tmp_path: Path) -> None:

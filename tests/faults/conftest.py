@@ -1,4 +1,4 @@
-"""Commands as real processes, in folders, with limits and on disks of their own; and work in forked processes."""
+"""Commands in folders, as real processes with limits and on disks of their own; and work in forked processes."""
 
 import os
 import resource
@@ -9,12 +9,15 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Iterator
+from contextlib import chdir
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
+from csl.cli import app
 from csl.errors import CslError
 
 PAIRS = """walk\tWALK
@@ -32,7 +35,7 @@ EM = "--set optimizer=em --set states=2 --set steps=2"
 
 @dataclass(frozen=True)
 class Csl:
-    """The command, run as a process in a folder."""
+    """The command in a folder: where it makes no difference, in this process; with options, as one of its own."""
 
     folder: Path
 
@@ -44,6 +47,19 @@ class Csl:
 
     def __call__(self, line: str, **options: Any) -> tuple[int, str, str]:
         """Run a command; give its exit code, output and errors."""
+        if options:
+            return self.process(line, **options)
+        with chdir(self.folder):
+            result = CliRunner().invoke(app, line.split())
+        error = result.exception
+        if isinstance(error, CslError):
+            return error.exit_code, result.stdout, f"{result.stderr}error: {error}\n"
+        if error and not isinstance(error, SystemExit):
+            raise error
+        return result.exit_code, result.stdout, result.stderr
+
+    def process(self, line: str, **options: Any) -> tuple[int, str, str]:
+        """Run a command as a process."""
         with self.start(line, **options) as process:
             output, errors = process.communicate()
         return process.returncode, output or "", errors or ""

@@ -18,15 +18,16 @@ from csl.lock import folder_lock
 
 from .conftest import EM, Csl, contents, limited
 
+OWN = {"stdin": None}  # as a process of its own
 Fork = Callable[[Callable[[], object]], Any]
 
 
 def test_a_run_on_a_full_disk_resumes_when_there_is_space(csl: Csl, disk: Any, run: Path) -> None:
-    sizes, lines = iter(range(16, 1024, 12)), ["induce train.tsv --out disk/run --preset scan", f"fit disk/run {EM}"]
+    sizes, lines = iter(range(16, 1024, 20)), ["induce train.tsv --out disk/run --preset scan", f"fit disk/run {EM}"]
     disk.change(f"size={next(sizes)}k")
     failures = 0
     for line in lines:
-        while (done := csl(line))[0] != 0:
+        while (done := csl.process(line))[0] != 0:
             failures += 1
             assert done[0] == 1, done
             assert "No space left" in done[2].splitlines()[-1]
@@ -61,15 +62,15 @@ def test_commands_on_a_full_and_on_a_read_only_disk(csl: Csl, disk: Any, run: Pa
     with suppress(OSError), (disk.folder / "filler").open("wb", buffering=0) as file:
         while True:
             file.write(bytes(1000))
-    csl.refused("sample disk/run -n 50", "No space left", code=1)
+    csl.refused("sample disk/run -n 50", "No space left", code=1, **OWN)
     assert csl("grammar show disk/run")[0] == csl("parse disk/run walk")[0] == 0
     (disk.folder / "filler").unlink()
     assert contents(disk.folder).items() >= kept.items()
     assert csl("sample disk/run -n 5 --set max_depth=4")[0] == 0
     before = contents(disk.folder)
     disk.change("ro")
-    csl.refused("sample disk/run -n 50", "Read-only file system")
-    csl.refused("induce train.tsv --out disk/run --no-resume --preset scan", "Read-only file system")
+    csl.refused("sample disk/run -n 50", "Read-only file system", **OWN)
+    csl.refused("induce train.tsv --out disk/run --no-resume --preset scan", "Read-only file system", **OWN)
     assert csl("parse disk/run walk")[0] == 0
     assert contents(disk.folder) == before
 

@@ -71,7 +71,7 @@ def test_commands_that_read_are_not(csl: Csl, run: Path, line: str) -> None:
 
 @pytest.mark.usefixtures("taken")
 def test_the_second_command_is_refused_in_one_line(csl: Csl) -> None:
-    csl.refused("induce train.tsv --out run --preset scan --no-resume", "another process", code=1)
+    csl.refused("induce train.tsv --out run --preset scan --no-resume", "another process", code=1, stdin=None)
 
 
 def test_a_run_of_an_experiment_is_refused_too(csl: Csl, fork: Fork) -> None:

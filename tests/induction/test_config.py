@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from csl.errors import InputError
-from csl.induction.config import PRESETS, InductionConfig, preset, read_config
-from csl.options import changed, parse_setting
+from csl.induction.config import PRESETS, InductionConfig
+from csl.options import changed, find_preset, parse_setting, read_options
 
 
 def refusal(function: object, *arguments: object) -> str:
@@ -30,18 +30,18 @@ def test_presets_have_the_weights_of_the_paper() -> None:
         "geoquery": (4, 16, 8, 1),
         "smcalflow": (4, 16, 8, 1),
     }
-    assert preset("scan") is PRESETS["scan"]
+    assert find_preset(PRESETS, "scan") is PRESETS["scan"]
 
 
 def test_an_unknown_preset_is_refused_with_the_nearest_or_all() -> None:
-    assert "did you mean 'geoquery'?" in refusal(preset, "geoqery")
-    assert "known: scan, cogs, geoquery, smcalflow" in refusal(preset, "xyz")
+    assert "did you mean 'geoquery'?" in refusal(find_preset, PRESETS, "geoqery")
+    assert "known: scan, cogs, geoquery, smcalflow" in refusal(find_preset, PRESETS, "xyz")
 
 
 @pytest.mark.parametrize("text", ["k_t = 3\nlone_target = false\n", "[induction]\nk_t = 3\nlone_target = false\n"])
 def test_a_file_changes_the_options_it_names(text: str, file: Path) -> None:
     file.write_text(text, "utf-8")
-    config = changed(PRESETS["scan"], read_config(file))
+    config = changed(PRESETS["scan"], read_options(file, "induction", InductionConfig()))
     assert config == PRESETS["scan"].model_copy(update={"k_t": 3.0, "lone_target": False})
 
 
@@ -66,13 +66,13 @@ def test_a_file_changes_the_options_it_names(text: str, file: Path) -> None:
 )
 def test_a_wrong_file_is_refused_by_name(text: str, reason: str, file: Path) -> None:
     file.write_text(text, "utf-8")
-    message = refusal(read_config, file)
+    message = refusal(read_options, file, "induction", InductionConfig())
     assert message.startswith(f"{file}: ")
     assert reason in message
 
 
 def test_a_missing_file_is_refused(file: Path) -> None:
-    assert refusal(read_config, file).startswith(f"{file}: cannot be read")
+    assert refusal(read_options, file, "induction", InductionConfig()).startswith(f"{file}: cannot be read")
 
 
 def test_settings_are_read_as_their_option_wants_them() -> None:

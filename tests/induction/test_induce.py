@@ -10,7 +10,7 @@ import pytest
 import csl
 from csl.datasets import cogs, geoquery, scan
 from csl.datasets.task import Task
-from csl.engine.threads import Threads
+from csl.engine import Threads
 from csl.errors import InputError, LimitWarning
 from csl.examples import Example
 from csl.grammar import Grammar, Rule, parse_grammar
@@ -19,28 +19,7 @@ from csl.induction.config import PRESETS, InductionConfig
 from csl.induction.induce import Induced, State, Step, induce
 from csl.parsing.deriver import Deriver
 
-SCAN_RULES = """
-jump ### I_JUMP
-look ### I_LOOK
-run ### I_RUN
-walk ### I_WALK
-turn left ### I_TURN_LEFT
-turn right ### I_TURN_RIGHT
-turn opposite left ### I_TURN_LEFT I_TURN_LEFT
-turn opposite right ### I_TURN_RIGHT I_TURN_RIGHT
-turn around left ### I_TURN_LEFT I_TURN_LEFT I_TURN_LEFT I_TURN_LEFT
-turn around right ### I_TURN_RIGHT I_TURN_RIGHT I_TURN_RIGHT I_TURN_RIGHT
-NT_1 left ### I_TURN_LEFT NT_1
-NT_1 right ### I_TURN_RIGHT NT_1
-NT_1 opposite left ### I_TURN_LEFT I_TURN_LEFT NT_1
-NT_1 opposite right ### I_TURN_RIGHT I_TURN_RIGHT NT_1
-NT_1 around left ### I_TURN_LEFT NT_1 I_TURN_LEFT NT_1 I_TURN_LEFT NT_1 I_TURN_LEFT NT_1
-NT_1 around right ### I_TURN_RIGHT NT_1 I_TURN_RIGHT NT_1 I_TURN_RIGHT NT_1 I_TURN_RIGHT NT_1
-NT_1 twice ### NT_1 NT_1
-NT_1 thrice ### NT_1 NT_1 NT_1
-NT_1 and NT_2 ### NT_1 NT_2
-NT_1 after NT_2 ### NT_2 NT_1
-"""
+from ..grammars import SCAN_RULES
 
 
 def induced(task: Task, preset: str) -> Grammar:
@@ -63,7 +42,7 @@ def text(result: Induced) -> str:
 
 def check_scan(task: Task) -> None:
     grammar = induced(task, "scan")
-    assert set(map(str, grammar)) == set(SCAN_RULES.strip().splitlines())
+    assert set(map(str, grammar)) == set(SCAN_RULES)
     assert Deriver(grammar).derivable(task.test).all()
 
 

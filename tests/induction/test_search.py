@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from csl.datasets import geoquery, scan
-from csl.engine.threads import Threads
+from csl.engine import Threads
 from csl.errors import LimitWarning
 from csl.examples import Example
 from csl.grammar import Grammar, Rule, parse_grammar

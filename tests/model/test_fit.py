@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from csl.engine.threads import ONE_THREAD, Threads
+from csl.engine import ONE_THREAD, Threads
 from csl.errors import InputError
 from csl.examples import Example
 from csl.grammar import Rule, parse_grammar
-from csl.model.config import FitConfig, preset
+from csl.model.config import FitConfig
 from csl.model.data import build
 from csl.model.fit import Fitted, Progress, fit, likeliest, optimise, with_labels
 from csl.model.model import FloatArray, Model
@@ -240,11 +240,6 @@ def test_adam_without_torch_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> 
     with pytest.raises(InputError, match=r"compositional-structure-learner\[model\].*optimizer=em"):
         fit(GRAMMAR, PAIRS, ADAM)
     assert fit(GRAMMAR, PAIRS, EM).steps > 0
-
-
-def test_unknown_presets_name_the_known_ones() -> None:
-    with pytest.raises(InputError, match=r"no preset 'scann'.*scan"):
-        preset("scann")
 
 
 # numbers

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from csl.engine.threads import Threads
+from csl.engine import Threads
 from csl.errors import LimitWarning
 from csl.examples import Example
 from csl.grammar import Grammar, parse_grammar
@@ -49,8 +49,6 @@ def test_what_is_too_much_is_given_up_and_the_inputs_around_it_are_parsed(name: 
     assert outcomes[2] is Abstained.NOT_COVERED
     assert outcomes[3] is outcomes[5] is Abstained.TOO_MANY
     assert [model.outcomes([x], limits=SMALL)[0] for x in batch] == outcomes
-    if outcomes[1] is Abstained.TOO_MANY:
-        assert model.best_outcome(batch[1], 3, SMALL) is Abstained.TOO_MANY
 
 
 def test_the_memory_of_the_limit_is_not_passed() -> None:
@@ -64,7 +62,6 @@ def work(lengths, limits):
         for n in lengths:
             model.outcomes(["a " * n], limits=limits)
             model.log_prob("a " * n, "A " * n, limits)
-        model.best_outcome("a " * min(n, 30), 2, limits)
 work([2], Limits())
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 work([60, 2000], Limits.of("32M"))
@@ -85,7 +82,6 @@ def test_a_larger_limit_gives_the_output() -> None:
 def test_a_kernel_stops_when_the_time_is_over() -> None:
     model, patient = adversary("ambiguous"), Limits(items=2**26, seconds=0.02)
     assert model.outcomes(["a", "a " * 1000, "a"], limits=patient)[1] is Abstained.STOPPED
-    assert model.best_outcome("a " * 200, 1000, patient) is Abstained.STOPPED
     assert model.outcomes(["a", "a a"], limits=Limits(seconds=600)) == model.outcomes(["a", "a a"])
 
 
@@ -94,8 +90,6 @@ def test_a_warning_counts_what_is_given_up() -> None:
     with pytest.warns(LimitWarning, match="1 of 3 inputs given up: 1 too many derivations"):
         parses = model.parse_all(["a", "?", "a " * 60], limits=SMALL)
     assert [parse is None for parse in parses] == [False, True, True]
-    with pytest.warns(LimitWarning, match="1 of 1"):
-        assert model.parse_best("a " * 60, 2, SMALL) == []
     assert np.isnan(model.log_prob("a " * 60, "A " * 60, SMALL))
     assert np.isnan(model.log_prob_inputs(["a " * 60], limits=SMALL)).all()
 

@@ -7,7 +7,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from csl.datasets.scan import commands, interpret
-from csl.engine.threads import Threads
+from csl.engine import Threads
 from csl.examples import Example
 from csl.grammar import Grammar, Rule, parse_grammar
 from csl.kernels.budget import COVERED, TOO_MANY, UNCOVERED
@@ -16,30 +16,7 @@ from csl.parsing.deriver import Deriver
 from csl.parsing.limits import AmbiguityError, Limits
 from csl.reference import Chart, derivations
 
-from ..grammars import count_derivations, grammars, inputs
-
-SCAN = """
-walk ### I_WALK
-look ### I_LOOK
-run ### I_RUN
-jump ### I_JUMP
-turn left ### I_TURN_LEFT
-turn right ### I_TURN_RIGHT
-turn opposite left ### I_TURN_LEFT I_TURN_LEFT
-turn opposite right ### I_TURN_RIGHT I_TURN_RIGHT
-turn around left ### I_TURN_LEFT I_TURN_LEFT I_TURN_LEFT I_TURN_LEFT
-turn around right ### I_TURN_RIGHT I_TURN_RIGHT I_TURN_RIGHT I_TURN_RIGHT
-NT_1 left ### I_TURN_LEFT NT_1
-NT_1 right ### I_TURN_RIGHT NT_1
-NT_1 opposite left ### I_TURN_LEFT I_TURN_LEFT NT_1
-NT_1 opposite right ### I_TURN_RIGHT I_TURN_RIGHT NT_1
-NT_1 around left ### I_TURN_LEFT NT_1 I_TURN_LEFT NT_1 I_TURN_LEFT NT_1 I_TURN_LEFT NT_1
-NT_1 around right ### I_TURN_RIGHT NT_1 I_TURN_RIGHT NT_1 I_TURN_RIGHT NT_1 I_TURN_RIGHT NT_1
-NT_1 twice ### NT_1 NT_1
-NT_1 thrice ### NT_1 NT_1 NT_1
-NT_1 and NT_2 ### NT_1 NT_2
-NT_1 after NT_2 ### NT_2 NT_1
-""".strip().splitlines()
+from ..grammars import SCAN_RULES, count_derivations, grammars, inputs
 
 
 def size(derivation: Derivation) -> int:
@@ -102,7 +79,7 @@ def test_vertices_come_before_their_children_and_each_is_used() -> None:
     grammar = parse_grammar(["a ### A", "NT_1 NT_2 ### NT_2 NT_1", "NT_1 ### x NT_1"])
     deriver = Deriver(grammar, max_units=1)
     for vertices in (deriver.forest("aaaa").vertices, deriver.forest("a").vertices):
-        children = [(v, child) for v, edges in enumerate(vertices) for _, _, kids in edges for child in kids]
+        children = [(v, child) for v, edges in enumerate(vertices) for _, kids in edges for child in kids]
         assert all(v < child for v, child in children)
         assert {0, *(child for _, child in children)} == set(range(len(vertices)))
 
@@ -119,7 +96,7 @@ def test_the_forests_of_a_batch_are_those_of_its_inputs() -> None:
             continue
         mine = [
             [
-                (1, found.rules[a], (found.children[found.arguments[a] : found.arguments[a + 1]] - first).tolist())
+                (found.rules[a], (found.children[found.arguments[a] : found.arguments[a + 1]] - first).tolist())
                 for a in range(found.applications[v], found.applications[v + 1])
             ]
             for v in range(first, stop)
@@ -129,7 +106,7 @@ def test_the_forests_of_a_batch_are_those_of_its_inputs() -> None:
 
 
 def test_the_grammar_of_scan_derives_all_of_scan() -> None:
-    deriver = Deriver(parse_grammar(SCAN), max_units=0)
+    deriver = Deriver(parse_grammar(SCAN_RULES), max_units=0)
     pairs = [Example(command, interpret(command) or ()) for command in commands()]
     assert len(deriver.rules) == 20
     assert len(pairs) == 20_910
@@ -140,7 +117,7 @@ def test_the_grammar_of_scan_derives_all_of_scan() -> None:
 
 
 def test_a_derivation_is_found_for_a_pair_and_gives_it_back() -> None:
-    deriver = Deriver(parse_grammar(SCAN))
+    deriver = Deriver(parse_grammar(SCAN_RULES))
     pair = Example.of("jump left twice after walk", "I_WALK I_TURN_LEFT I_JUMP I_TURN_LEFT I_JUMP")
     derivation = deriver.derivation(pair)
     assert derivation is not None

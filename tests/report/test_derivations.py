@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from csl.engine.threads import Threads
+from csl.engine import Threads
 from csl.examples import Example
 from csl.grammar import parse_grammar
 from csl.parsing.derivation import Derivation

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from csl.engine.threads import Threads
+from csl.engine import Threads
 from csl.errors import InputError
 from csl.examples import Example, write_examples
 from csl.examples.score import Score

@@ -5,7 +5,7 @@ import pytest
 from csl.examples import Example
 from csl.grammar import Grammar, Rule, parse_grammar
 from csl.grammar.notation import parse_rule
-from csl.induction.config import InductionConfig, preset
+from csl.induction.config import PRESETS, InductionConfig
 from csl.induction.induce import induce
 from csl.report.derivations import Derivations
 from csl.report.rules import Rules, describe_rules, tokens_written
@@ -25,7 +25,7 @@ def describe(grammar: Grammar, train: list[Example], config: InductionConfig, se
 
 @pytest.mark.parametrize("copies", [1, 3])
 def test_costs_are_those_of_induction_and_savings_add_up(copies: int) -> None:
-    config, train = preset("cogs"), TRAIN * copies
+    config, train = PRESETS["cogs"], TRAIN * copies
     induced = induce(train, config)
     rules = describe(induced.grammar, train, config, [])
     assert [row.cost for row in rules.rows] == [induced.cost[rule] for rule in induced.grammar]
@@ -47,7 +47,7 @@ def test_rows_tell_sides_seeds_and_the_shortest_uses() -> None:
     grammar = parse_grammar(["walk ### WALK", "run ### RUN", "NT_1 and NT_2 ### NT_1 NT_2"])
     train = [Example.of("run and walk", "RUN WALK"), Example.of("walk", "WALK"), Example.of("walk", "WALK"),
              Example.of("hop", "HOP")]  # fmt: skip
-    rules = describe(grammar, train, preset("geoquery"), [parse_rule("walk ### WALK")])
+    rules = describe(grammar, train, PRESETS["geoquery"], [parse_rule("walk ### WALK")])
     walk, _, both = rules.rows
     assert both.source == [1, "and", 2]
     assert both.target == [1, 2]
@@ -58,7 +58,7 @@ def test_rows_tell_sides_seeds_and_the_shortest_uses() -> None:
 
 
 def test_without_training_data_there_is_nothing_to_count() -> None:
-    rules = describe(parse_grammar(["walk ### WALK"]), [], preset("geoquery"), [])
+    rules = describe(parse_grammar(["walk ### WALK"]), [], PRESETS["geoquery"], [])
     [row] = rules.rows
     assert (row.cost, row.saves, row.uses) == (None, None, None)
     assert (rules.examples, rules.derived, rules.size_before, rules.objective) == (None, None, None, None)

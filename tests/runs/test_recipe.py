@@ -76,10 +76,10 @@ def test_every_split_of_the_paper_and_of_the_tenth_has_a_recipe() -> None:
 def test_a_recipe_has_the_options_of_its_preset(name: str) -> None:
     recipe = read_recipe(name)
     preset = PRESET.get(recipe.data.set, recipe.data.set)
-    assert only(induction.InductionConfig, recipe.induction) == induction.preset(preset)
+    assert only(induction.InductionConfig, recipe.induction) == induction.PRESETS[preset]
     own = {"states": 4, "restarts": 1} if name in ("scan/mcd1", "scan/mcd3") else {}
-    assert only(fitting.FitConfig, recipe.fit) == fitting.preset(preset).model_copy(update=own)
-    assert only(sampling.SampleConfig, recipe.sampling) == sampling.preset(preset)
+    assert only(fitting.FitConfig, recipe.fit) == fitting.PRESETS[preset].model_copy(update=own)
+    assert only(sampling.SampleConfig, recipe.sampling) == sampling.PRESETS[preset]
     assert recipe.fit.unlabelled == ""
     nqg_preset = nqg.PRESETS.get(preset, nqg.NqgInductionConfig())
     assert only(nqg.NqgInductionConfig, recipe.nqg) == nqg_preset
@@ -202,7 +202,7 @@ def test_for_another_strategy_auto_has_the_defaults() -> None:
 
     assert sampling_of("auto", strategy="uniform") == sampling.SampleConfig(strategy="uniform")
     assert sampling_of("auto", strategy="model", number=7) == sampling.SampleConfig()
-    assert sampling_of("auto", temperature="3") == sampling.preset("auto").model_copy(update={"temperature": 3})
+    assert sampling_of("auto", temperature="3") == sampling.PRESETS["auto"].model_copy(update={"temperature": 3})
     assert sampling_of("geoquery", strategy="tempered", temperature=3).max_depth == 12
 
 

@@ -12,7 +12,9 @@ from csl.grammar import Grammar, Rule
 from csl.grammar.output_cfg import OutputCfg
 from csl.model.model import FloatArray
 from csl.parsing.derivation import Derivation
-from csl.reference import Model, derivations_within, levels, probability, tempered
+from csl.reference import Model, levels, probability, tempered
+
+from ..grammars import derivations_within
 
 Preorder = tuple[int, ...]
 Draws = tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]

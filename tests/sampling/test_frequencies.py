@@ -8,11 +8,10 @@ import pytest
 from csl.grammar import parse_grammar
 from csl.grammar.output_cfg import OutputCfg
 from csl.model.model import Model
-from csl.reference import derivations_within
 from csl.sampling.config import SampleConfig
 from csl.sampling.sampler import Sampler
 
-from ..grammars import random_theta, typing_count
+from ..grammars import derivations_within, random_theta, typing_count
 from .frequencies import Preorder, Uniform, chi_square_excess, exact, frequencies
 
 MILLION = 1_000_000

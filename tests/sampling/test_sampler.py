@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from _pytest.mark import ParameterSet
 
-from csl.engine.threads import Threads
+from csl.engine import Threads
 from csl.errors import InputError
 from csl.examples import Example
 from csl.grammar import Grammar, parse_grammar
@@ -20,7 +20,7 @@ from csl.model.model import Model, context_starts
 from csl.parsing.deriver import Deriver
 from csl.reference import derivations_within, levels
 from csl.sampling import sampler as sampler_module
-from csl.sampling.config import PRESETS, SampleConfig, preset
+from csl.sampling.config import PRESETS, SampleConfig
 from csl.sampling.sampler import Sample, Sampler
 
 from ..grammars import random_theta
@@ -211,12 +211,6 @@ def test_an_output_cfg_that_the_grammar_never_meets(strategy: str) -> None:
     cfg = OutputCfg.parse(["ROOT => other ##ROOT", "ROOT => z"])
     with pytest.raises(InputError, match="types"):
         Sampler(GRAMMAR, config, model=flat_model(GRAMMAR), output_cfg=cfg)
-
-
-def test_presets() -> None:
-    assert all(preset(name) is config for name, config in PRESETS.items())
-    with pytest.raises(InputError, match="geoquery"):
-        preset("geoqery")
 
 
 def test_depths_can_be_those_of_training() -> None:

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from csl.baselines.config import GecaConfig
-from csl.engine.threads import ONE_THREAD
+from csl.engine import ONE_THREAD
 from csl.errors import InputError
 from csl.examples import Example
 from csl.grammar.vocabulary import Vocabulary

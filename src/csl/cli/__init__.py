@@ -11,10 +11,11 @@ import sys
 import traceback
 import warnings
 from contextlib import suppress
-from typing import Annotated, NoReturn, TextIO
+from typing import Annotated, Any, NoReturn, TextIO
 
 import typer
 from rich.text import Text
+from typer.core import TyperGroup
 
 from csl import __version__
 from csl.cli import (
@@ -47,8 +48,42 @@ INTERRUPTED = SIGNALLED + signal.SIGINT
 OUT_OF_MEMORY = "out of memory; use less data, smaller options or fewer threads"
 COMPILED = "compiled code (NUMBA_CACHE_DIR)"
 
+WHOLE_RUNS = "only of `csl run` and `csl sweep`, which do whole runs side by side; use --threads here"
+OLD = {
+    "induce --seeds": "now --seed-rules",
+    "augment --seeds": "now --seed-rules",
+    "fit --unlabeled": "now --unlabelled",
+    **{
+        f"{name} --{side}-field": f"now --{side}-column"
+        for name in ("induce", "augment", "train", "evaluate", "grammar", "nqg")
+        for side in ("input", "output")
+    },
+    "parse -k": "gone; `csl grammar explain` shows other derivations",
+    **{
+        f"{name} --{option}": WHOLE_RUNS
+        for name in ("induce", "fit", "sample", "augment", "parse", "evaluate", "grammar")
+        for option in ("engine", "address")
+    },
+}
+
+
+class Commands(TyperGroup):
+    """The commands; an option of an older version is refused with the new form."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command."""
+        try:
+            return super().invoke(ctx)
+        except Exception as error:  # of click, which typer has under a name of its own
+            old = f"{ctx.invoked_subcommand} {getattr(error, 'option_name', '')}"
+            if old not in OLD:
+                raise
+            raise InputError(f"{old.split()[1]} is {OLD[old]}") from error
+
+
 app = typer.Typer(
     name="csl",
+    cls=Commands,
     help="Learn a grammar from (input, output) pairs, and sample new pairs from it.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,

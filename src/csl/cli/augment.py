@@ -7,7 +7,7 @@ import typer
 
 from csl.cli.console import new_console
 from csl.cli.induce import OutputCfgFile, SeedRules, new_recipe, run_stages
-from csl.cli.options import Configured, OldSeeds, OutFolder, Reading, Resume, TrainFile, Workers, shares_options
+from csl.cli.options import Configured, CpuThreads, OutFolder, Preparing, Reading, Resume, TrainFile, shares_options
 from csl.cli.sample import Drawing
 
 SHOWN = 10  # new pairs shown at the end
@@ -22,13 +22,14 @@ def augment(
     seed_rules: SeedRules = None,
     output_cfg: OutputCfgFile = None,
     weights: Annotated[bool, typer.Option("--weights", help="Write each pair once, with a weight.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Draw pairs even if the check advises against it.")] = False,
     drawing: Drawing,
     configured: Configured,
     seed: Annotated[int, typer.Option(min=0, help="Seed of fitting and sampling.")] = 0,
     resume: Resume = True,
-    workers: Workers,
+    threads: CpuThreads = 1,
+    preparing: Preparing,
     reading: Reading,
-    seeds: OldSeeds = None,
 ) -> None:
     """Augment TRAIN: induce a grammar, fit a model, sample new pairs, and merge them with the old in equal parts.
 
@@ -39,9 +40,13 @@ def augment(
     from csl.runs.stages.registry import AUGMENT
 
     console, start = new_console(), time.perf_counter()
-    recipe = new_recipe(configured, train, seed_rules, output_cfg, reading)
-    recipe = drawing.apply(configured, recipe, number).changed({"merge.weights": weights}).seeded(seed)
-    run_stages(out, recipe, AUGMENT, workers, resume=resume)
+    recipe = new_recipe(configured, train, seed_rules, output_cfg, reading).changed(preparing.settings)
+    recipe = (
+        drawing.apply(configured, recipe, number)
+        .changed({"merge.weights": weights, "sampling.force": force})
+        .seeded(seed)
+    )
+    run_stages(out, recipe, AUGMENT, threads, resume=resume)
     folder = RunFolder(out)
     known, shown = set(folder.examples()), 0
     for example in folder.samples():

@@ -8,7 +8,7 @@ import typer
 from rich.table import Table
 
 from csl.cli.console import Messages, new_console
-from csl.cli.options import Budget, Device, Reading, Workers, shares_options
+from csl.cli.options import Budget, CpuThreads, Device, Mask, Reading, shares_options
 from csl.errors import InputError, nearest
 
 if TYPE_CHECKING:
@@ -30,9 +30,10 @@ def evaluate(
         str, typer.Option(help="language: as the output language compares, JSON as objects, others by tokens; or text.")
     ] = "language",
     device: Device = "auto",
+    mask: Mask = True,
     *,
     budget: Budget,
-    workers: Workers,
+    threads: CpuThreads = 1,
     reading: Reading,
 ) -> None:
     """Compare outputs for the inputs of TEST with its outputs, as their language does; white space does not count.
@@ -45,22 +46,22 @@ def evaluate(
     from csl.files import refuse_input_as_output
 
     refuse_input_as_output(errors, what, test)
-    workers.check()
     if match not in get_args(Match):
         raise InputError(f"--match {match}: no such comparison; {nearest(match, get_args(Match))}")
     how = cast("Match", match)
     console = new_console()
     trained = any((what / name).exists() for name in ("model", "codec.json"))
     if what.is_dir() and not trained:
-        from csl.model.evaluate import evaluate as measure
+        from csl.engine import Threads
         from csl.parsing.limits import Limits
+        from csl.preparing.evaluate import evaluate as measure
         from csl.runs.folder import RunFolder
 
         limits = Limits.of(budget.max_memory, budget.timeout)
-        model = RunFolder.open(what).model()
+        parser = RunFolder.open(what).parser()
         examples = reading.examples(test)
-        with Messages("parsing …", stderr=True), workers.open() as opened:
-            found = measure(model, examples, opened, limits, how)
+        with Messages("parsing …", stderr=True):
+            found = measure(parser, examples, Threads(threads), limits, how)
         outputs = found.outputs
         console.print(score_table(found.groups, found.score))
         console.print(
@@ -71,7 +72,8 @@ def evaluate(
             console.print(found.given_up)
     else:
         examples = reading.examples(test)
-        outputs = _predicted(what, [example.source_text for example in examples], test, device, workers.threads)
+        inputs = [example.source_text for example in examples]
+        outputs = _model_outputs(what, inputs, device, threads, mask) if what.is_dir() else _read(what, inputs, test)
         total, groups = score(examples, outputs, how)
         console.print(score_table(groups, total))
     if errors:
@@ -81,19 +83,27 @@ def evaluate(
         console.print(f"{errors}: {len(wrong):,} wrong outputs")
 
 
-def _predicted(what: Path, inputs: list[str], test: Path, device: str, threads: int) -> list[str]:
-    """Give the outputs of a trained model, or those in a file."""
-    if what.is_dir():
-        from csl.hub import need_torch
+def _model_outputs(folder: Path, inputs: list[str], device: str, threads: int, mask: bool) -> list[str]:
+    """Give the outputs of a trained model, as `csl predict` does."""
+    from csl.grammar.output_cfg import OutputCfg
+    from csl.hub import need_torch
+    from csl.runs.folder import output_cfg_of
 
-        need_torch()
-        from csl.seq2seq.predictor import Seq2Seq, use_threads
+    need_torch()
+    from csl.seq2seq.mask import OutputMask
+    from csl.seq2seq.predictor import Seq2Seq, use_threads
 
-        use_threads(threads)
-        return [found[0].text for found in Seq2Seq.load(what, device).predict(inputs)]
+    use_threads(threads)
+    model, cfg = Seq2Seq.load(folder, device), output_cfg_of(folder) if mask else None
+    found = model.predict(inputs, mask=OutputMask(OutputCfg.read(cfg), model.codec) if cfg else None)
+    return [outputs[0].text for outputs in found]
+
+
+def _read(file: Path, inputs: list[str], test: Path) -> list[str]:
+    """Give the outputs in a file of predictions, which must be of the same inputs."""
     from csl.seq2seq.predictions import Predictions
 
-    predictions = Predictions.read(what)
+    predictions = Predictions.read(file)
     predictions.check(inputs, test)
     return predictions.outputs
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from csl.cli.console import Messages, new_console
-from csl.cli.options import Reading, Workers, shares_options
+from csl.cli.options import CpuThreads, Reading, shares_options
 
 if TYPE_CHECKING:
     import numpy as np
@@ -33,10 +33,11 @@ def coverage(
         Path | None, typer.Option(help="Write the examples that are not derivable to this .tsv or .jsonl file.")
     ] = None,
     *,
-    workers: Workers,
+    threads: CpuThreads = 1,
     reading: Reading,
 ) -> None:
     """Count the examples that the grammar derives, and the inputs that it derives to any output."""
+    from csl.engine import Threads
     from csl.examples import write_examples
     from csl.files import refuse_input_as_output
 
@@ -46,9 +47,10 @@ def coverage(
     deriver = _deriver(run)
     console = new_console()
     console.print(f"{len(deriver.rules):,} rules, {len(examples):,} examples")
-    with Messages("parsing …", stderr=True), workers.open() as opened:
-        right = deriver.derivable(examples, opened)
-        covered = deriver.covered([example.source for example in examples], opened)
+    with Messages("parsing …", stderr=True):
+        engine = Threads(threads)
+        right = deriver.derivable(examples, engine)
+        covered = deriver.covered([example.source for example in examples], engine)
     _print_shares(console, examples, right, covered)
     _print_unknown(console, deriver, examples, covered)
     if missing:

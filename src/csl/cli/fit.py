@@ -7,7 +7,7 @@ import typer
 
 from csl.cli.console import new_console
 from csl.cli.induce import run_stages
-from csl.cli.options import Configured, OldUnlabeled, Resume, Workers, shares_options
+from csl.cli.options import Configured, CpuThreads, Resume, shares_options
 
 RunArgument = Annotated[Path, typer.Argument(help="The run folder with the grammar.")]
 
@@ -27,8 +27,7 @@ def fit(
         int | None, typer.Option(min=0, help="Seed of initial parameters and batches. Default: that of the run.")
     ] = None,
     resume: Resume = True,
-    workers: Workers,
-    unlabeled: OldUnlabeled = None,
+    threads: CpuThreads = 1,
 ) -> None:
     """Fit the probabilities of the grammar's rules to the examples that it was induced from.
 
@@ -44,5 +43,5 @@ def fit(
     if seed is not None:
         recipe = recipe.seeded(seed)
     given: dict[str, object] = {"unlabelled": str(unlabelled) if unlabelled else None, "ratio": ratio}
-    run_stages(run, configured.apply(recipe, "fit", given), (FIT,), workers, resume=resume, replace=True)
+    run_stages(run, configured.apply(recipe, "fit", given), (FIT,), threads, resume=resume, replace=True)
     new_console().print(f"wrote {run / 'model.npz'}")

@@ -2,13 +2,13 @@
 
 from collections.abc import Sized
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from csl.cli.console import Messages, new_console
 from csl.cli.induce import OutputCfgFile, new_recipe
-from csl.cli.options import Configured, Reading, Workers, shares_options
+from csl.cli.options import CfgJoint, Configured, CpuThreads, Reading, shares_options
 
 if TYPE_CHECKING:
     from csl.grammar import Grammar
@@ -66,6 +66,34 @@ def check(
 
 
 @app.command()
+def export(
+    file: Annotated[Path, typer.Argument(help="An output CFG, or a run folder that has one.")],
+    form: Annotated[
+        Literal["gbnf", "lark"], typer.Option("--format", help="For llama.cpp and xgrammar, or for llguidance.")
+    ],
+    out: Annotated[Path, typer.Option(help="Write the grammar here.")],
+    joint: CfgJoint = "space",
+) -> None:
+    """Write an output CFG as a grammar that constrained decoders load, without left recursion.
+
+    It accepts exactly the outputs of the CFG, as texts.
+    """
+    from csl.errors import InputError
+    from csl.files import refuse_input_as_output, write_text
+    from csl.grammar import OutputCfg
+    from csl.grammar.export import to_gbnf, to_lark
+
+    if file.is_dir():
+        file = file / "data" / "output.cfg"
+        if not file.is_file():
+            raise InputError("the run has no output CFG; give the file of one", file.parent.parent)
+    refuse_input_as_output(out, file)
+    text = {"gbnf": to_gbnf, "lark": to_lark}[form](OutputCfg.read(file), joint)
+    write_text(out, text)
+    new_console().print(f"{out}: {len(text.splitlines()):,} lines, from {file}")
+
+
+@app.command()
 @shares_options
 def accept(
     run: Annotated[Path, typer.Argument(help="The run folder, or a folder with a grammar.txt that you wrote.")],
@@ -74,7 +102,7 @@ def accept(
     ] = None,
     output_cfg: OutputCfgFile = None,
     *,
-    workers: Workers,
+    threads: CpuThreads = 1,
     reading: Reading,
 ) -> None:
     """Accept a grammar.txt that was edited or written by hand, so that other commands use it.
@@ -82,6 +110,7 @@ def accept(
     Until then they refuse it, as it may be damaged. Says how many rules it has, and what share of the training examples
     it derives. Fit again afterwards.
     """
+    from csl.engine import Threads
     from csl.errors import InputError
     from csl.runs.folder import RunFolder
     from csl.runs.stage import Run, Work
@@ -93,8 +122,8 @@ def accept(
     if not folder.is_run and not train:
         raise InputError("is not a run yet; give the examples of the grammar with --train", run)
     recipe = new_recipe(Configured(), train, None, output_cfg, reading) if train else folder.recipe()
-    with Messages("starting …", "nothing was accepted"), workers.open() as engine:
-        figures = accept_grammar(Run(Work(folder, recipe, engine=engine)))
+    with Messages("starting …", "nothing was accepted"):
+        figures = accept_grammar(Run(Work(folder, recipe, engine=Threads(threads))))
     share = figures["derivable"] / figures["examples"]
     console = new_console()
     console.print(f"accepted {run / 'grammar.txt'}: {figures['rules']:,} rules, derive {share:.1%} of the examples")

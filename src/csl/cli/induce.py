@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from csl.cli.console import Messages, new_console
-from csl.cli.options import Configured, OldSeeds, OutFolder, Reading, Resume, TrainFile, Workers, shares_options
+from csl.cli.options import Configured, CpuThreads, OutFolder, Preparing, Reading, Resume, TrainFile, shares_options
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -28,9 +28,9 @@ def induce(
     output_cfg: OutputCfgFile = None,
     configured: Configured,
     resume: Resume = True,
-    workers: Workers,
+    threads: CpuThreads = 1,
+    preparing: Preparing,
     reading: Reading,
-    seeds: OldSeeds = None,
 ) -> None:
     """Induce a grammar that derives every example of TRAIN.
 
@@ -38,11 +38,11 @@ def induce(
 
     A run that was stopped resumes when the command is given again.
     """
-    from csl.runs.stages.registry import DATA, INDUCE
+    from csl.runs.stages.registry import DATA, INDUCE, PREPARE
 
-    recipe = new_recipe(configured, train, seed_rules, output_cfg, reading)
+    recipe = new_recipe(configured, train, seed_rules, output_cfg, reading).changed(preparing.settings)
     recipe = Configured(None, configured.config, configured.settings).apply(recipe, "induction")
-    figures = run_stages(out, recipe, (DATA, INDUCE), workers, resume=resume)["induce"]
+    figures = run_stages(out, recipe, (DATA, PREPARE, INDUCE), threads, resume=resume)["induce"]
     console = new_console()
     if figures["rules"] == figures["arities"]:
         console.print("No rule that other examples could share saves anything: the grammar derives nothing new.")
@@ -68,18 +68,17 @@ def run_stages(
     folder: Path,
     recipe: "Recipe",
     stages: "Iterable[Stage]",
-    workers: Workers,
+    threads: int,
     *,
     resume: bool,
     replace: bool = False,
     device: str = "auto",
 ) -> "dict[str, Figures]":
     """Carry out stages in a run folder; return what each found."""
-    workers.check()
     with Messages("starting …", "give the same command again to resume"):
+        from csl.engine import Threads
         from csl.runs.folder import RunFolder
         from csl.runs.stage import Run, Work
 
-        with workers.open() as engine:
-            work = Work(RunFolder(folder), recipe, engine=engine, device=device)
-            return Run(work, resume=resume, replace=replace).do(stages)
+        work = Work(RunFolder(folder), recipe, engine=Threads(threads), device=device)
+        return Run(work, resume=resume, replace=replace).do(stages)

@@ -15,7 +15,6 @@ from csl.cli.options import (
     Resume,
     TorchThreads,
     TrainFile,
-    Workers,
     shares_options,
 )
 from csl.cli.parse import is_file
@@ -46,15 +45,18 @@ def induce(
 
     Writes grammar.txt and a copy of the data to the run folder.
     """
-    from csl.baselines.nqg.config import preset as find_preset
+    from csl.baselines.nqg.config import PRESETS
+    from csl.options import find_preset
     from csl.runs.recipe import Recipe
     from csl.runs.stages.nqg import NqgInduce
     from csl.runs.stages.registry import DATA
 
     files = {"data.train": str(train), **({"data.output_cfg": str(output_cfg)} if output_cfg else {})}
-    recipe = Recipe(train.stem, train.name).with_tables({"nqg": find_preset(preset).model_dump(exclude={"seed"})})
+    recipe = Recipe(train.stem, train.name).with_tables(
+        {"nqg": find_preset(PRESETS, preset).model_dump(exclude={"seed"})}
+    )
     recipe = Configured(None, config, settings).apply(recipe.changed(files | reading.settings), "nqg")
-    run_stages(out, recipe, (DATA, NqgInduce()), Workers(), resume=resume)
+    run_stages(out, recipe, (DATA, NqgInduce()), threads=1, resume=resume)
     new_console().print(f"wrote {out / 'grammar.txt'}")
 
 
@@ -81,7 +83,7 @@ def fit(
         recipe = recipe.seeded(seed)
     recipe = Configured(None, config, settings).apply(recipe, "nqg", {"encoder": encoder})
     use_torch(threads)
-    run_stages(run, recipe, (NqgFit(),), Workers(), resume=resume, replace=True, device=device)
+    run_stages(run, recipe, (NqgFit(),), threads=1, resume=resume, replace=True, device=device)
     new_console().print(f"wrote {run / 'nqg'}")
 
 

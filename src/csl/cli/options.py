@@ -1,27 +1,24 @@
 """Options that commands share, as dataclasses: a command takes one as an argument, and gets all of its options."""
 
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, is_dataclass
 from functools import wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
 import typer
 
 from csl.cli.console import new_console
-from csl.errors import InputError, nearest
+from csl.errors import InputError
 
 if TYPE_CHECKING:
-    from csl.engine.engine import Engine
     from csl.examples import Example
     from csl.examples.formats import Rows
     from csl.runs.recipe import Recipe
 
-ENGINES = ("threads", "ray")
 EXAMPLES = "Examples: TSV, CSV, JSON lines, chats, Parquet, a Hugging Face dataset; -: standard input."
 _STANDARD_INPUT: list[TemporaryDirectory[str]] = []  # where it is kept, until the program ends
 
@@ -60,7 +57,13 @@ OutFormat = Annotated[
 Resume = Annotated[
     bool, typer.Option(help="Keep complete stages and resume a stopped one; after changing CSL's code, --no-resume.")
 ]
+CpuThreads = Annotated[int, typer.Option(min=1, max=1024, help="Threads; the result is the same for any number.")]
 Device = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
+CfgJoint = Annotated[
+    Literal["space", "optional", "none"],
+    typer.Option(help="What stands between two tokens of the output CFG: a space, at most one space, or nothing."),
+]
+Mask = Annotated[bool, typer.Option("--mask/--no-mask", help="Only write outputs of the run's output CFG, if any.")]
 TorchThreads = Annotated[
     int | None, typer.Option("--threads", min=1, max=1024, help="CPU threads; default: chosen by torch.")
 ]
@@ -89,21 +92,20 @@ def shares_options(command: Callable[..., None]) -> Callable[..., None]:
     return called
 
 
-def _renamed(old: str, new: str) -> Callable[[list[str] | None], None]:
-    def refuse(value: list[str] | None) -> None:
-        if value:
-            raise InputError(f"{old} is now {new}")
+@dataclass(frozen=True)
+class Preparing:
+    """How raw text is prepared: what cannot be seen from it."""
 
-    return refuse
+    output_language: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="calls, sexpr, json, top, sql, tokens or code; none: prepared already."),
+    ] = None
+    keep_case: Annotated[bool, typer.Option("--keep-case", help="Capitals in inputs matter.")] = False
 
-
-OldSeeds = Annotated[
-    list[str] | None, typer.Option("--seeds", hidden=True, callback=_renamed("--seeds", "--seed-rules"))
-]
-OldUnlabeled = Annotated[
-    list[str] | None,
-    typer.Option("--unlabeled", hidden=True, callback=_renamed("--unlabeled", "--unlabelled")),
-]
+    @property
+    def settings(self) -> dict[str, object]:
+        """The options, as those of a recipe."""
+        return {"data.language": self.output_language or "", "data.keep_case": self.keep_case}
 
 
 @dataclass(frozen=True)
@@ -118,12 +120,6 @@ class Reading:
     output_column: Annotated[str | None, typer.Option(metavar="NAME", help="The column with the output.")] = None
     split: Annotated[str | None, typer.Option(metavar="NAME", help="Of a Hugging Face dataset: the split.")] = None
     skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Leave out rows that cannot be read.")] = False
-    input_field: Annotated[
-        list[str] | None, typer.Option(hidden=True, callback=_renamed("--input-field", "--input-column"))
-    ] = None
-    output_field: Annotated[
-        list[str] | None, typer.Option(hidden=True, callback=_renamed("--output-field", "--output-column"))
-    ] = None
 
     @property
     def settings(self) -> dict[str, object]:
@@ -149,38 +145,6 @@ class Reading:
     def examples(self, path: Path) -> "list[Example]":
         """Read a file of prepared examples: tokens with white space between them."""
         return self.rows(path).examples()
-
-
-@dataclass(frozen=True)
-class Workers:
-    """How work is spread."""
-
-    threads: Annotated[int, typer.Option(min=1, max=1024, help="Threads; the result is the same for any number.")] = 1
-    engine: Annotated[str, typer.Option(help="threads or ray; the result is the same.")] = "threads"
-    address: Annotated[
-        str | None, typer.Option(help="A running Ray cluster, with --engine ray; default: start workers here.")
-    ] = None
-
-    def check(self) -> None:
-        """Refuse an unknown engine."""
-        if self.engine not in ENGINES:
-            raise InputError(f"--engine {self.engine}: no such engine; {nearest(self.engine, ENGINES)}")
-        if self.address and self.engine != "ray":
-            raise InputError("--address requires --engine ray")
-
-    @contextmanager
-    def open(self) -> "Iterator[Engine]":
-        """Open the engine that the options name, and close it at the end."""
-        self.check()
-        if self.engine == "threads":
-            from csl.engine.threads import Threads
-
-            yield Threads(self.threads)
-            return
-        from csl.engine.ray import Ray
-
-        with Ray(self.address, self.threads) as engine:
-            yield engine
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 import os
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from textwrap import shorten
 from typing import TYPE_CHECKING, Annotated
@@ -10,15 +9,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from csl.cli.console import Messages, new_console
-from csl.cli.options import Budget, OutFormat, Reading, Workers, shares_options
-from csl.cli.predict import numbered
+from csl.cli.options import Budget, CpuThreads, OutFormat, Reading, shares_options
 from csl.errors import InputError
 
 if TYPE_CHECKING:
-    from csl.engine.engine import Engine
+    from collections.abc import Iterator
+
+    from csl.engine import Threads
     from csl.examples.formats import Rows
-    from csl.model.model import Model, Parse
     from csl.parsing.limits import Abstained, Limits
+    from csl.preparing.parser import Answer, Parser
 
 SHOWN = 200  # characters of an input without an output
 
@@ -32,14 +32,13 @@ def parse(
     ] = None,
     file: Annotated[bool, typer.Option("--file", help="INPUT is a file.")] = False,
     literal: Annotated[bool, typer.Option("--text", help="INPUT is an input, even if a file has that name.")] = False,
-    k: Annotated[int, typer.Option("-k", min=1, help="Give so many outputs, the most probable first.")] = 1,
     scores: Annotated[
         bool, typer.Option("--scores", help="Give log p of the derivation and log p(output | input) too.")
     ] = False,
     format: OutFormat = None,
     *,
     budget: Budget,
-    workers: Workers,
+    threads: CpuThreads = 1,
     reading: Reading,
 ) -> None:
     """Parse an input, a file of inputs (written with their outputs, in its format), or what is typed at a prompt.
@@ -47,25 +46,24 @@ def parse(
     The model abstains where the grammar does not cover an input, or where parsing it takes too much memory or time:
     the output is then empty, and for a single input the exit code is 1.
     """
+    from csl.engine import Threads
     from csl.parsing.limits import Limits
     from csl.runs.folder import RunFolder
 
     limits = Limits.of(budget.max_memory, budget.timeout)
-    workers.check()
     if file and literal:
         raise InputError("--file and --text exclude each other")
-    model = RunFolder.open(run).model()
-    with workers.open() as engine:
-        if text is None:
-            _parse_lines(model, k, scores, engine, limits)
-        elif is_file(text, file, literal):
-            rows = reading.rows(Path(text), inputs_only=True)
-            _parse_file(model, rows, k, scores, engine, limits, format)
-        elif not _parse_one(model, text, k, scores, engine, limits):
-            raise typer.Exit(1)
+    parser = RunFolder.open(run).parser()
+    engine = Threads(threads)
+    if text is None:
+        _parse_lines(parser, scores, engine, limits)
+    elif is_file(text, file, literal):
+        _parse_file(parser, reading.rows(Path(text), inputs_only=True), scores, engine, limits, format)
+    elif not _parse_one(parser, text, scores, engine, limits):
+        raise typer.Exit(1)
 
 
-def _parse_lines(model: "Model", k: int, scores: bool, engine: "Engine", limits: "Limits") -> None:
+def _parse_lines(parser: "Parser", scores: bool, engine: "Threads", limits: "Limits") -> None:
     """Parse what is typed at a prompt, or comes from a pipe."""
     if sys.stdin is None:
         raise InputError("no INPUT, and standard input is closed")
@@ -76,7 +74,7 @@ def _parse_lines(model: "Model", k: int, scores: bool, engine: "Engine", limits:
         except EOFError:
             break
         if line.strip():
-            _parse_one(model, line, k, scores, engine, limits)
+            _parse_one(parser, line, scores, engine, limits)
 
 
 def is_file(text: str, file: bool, literal: bool) -> bool:
@@ -87,67 +85,57 @@ def is_file(text: str, file: bool, literal: bool) -> bool:
     return file
 
 
-def _parse_one(model: "Model", text: str, k: int, scores: bool, engine: "Engine", limits: "Limits") -> bool:
-    """Print the outputs of one input; tell whether there are any."""
-    from csl.examples import split_tokens
+def _parse_one(parser: "Parser", text: str, scores: bool, engine: "Threads", limits: "Limits") -> bool:
+    """Print the output of one input; tell whether there is one."""
     from csl.parsing.limits import Abstained
 
-    source = split_tokens(text)
-    (found,) = _outcomes(model, [source], k, engine, limits)
+    (found,) = _answers(parser, [text], engine, limits)
     if isinstance(found, Abstained):
-        unknown = model.deriver.unknown_tokens(source)
+        unknown = parser.unknown(text)
         shown, some = (shorten(words, SHOWN, placeholder=" …") for words in (text, ", ".join(unknown)))
         why = f"no rule knows: {some}" if unknown else "no derivation spans it, or none to a valid output"
         covered = found is not Abstained.NOT_COVERED
         line = f"given up: {shown} ({found.value})" if covered else f"not covered: {shown} ({why})"
         new_console(stderr=True).print(line)
         return False
-    for parse in found:
-        score = f"{parse.log_prob:.3f}\t{_given(model, source, parse.target, limits):.3f}\t" if scores else ""
-        typer.echo(score + parse.text)
+    score = f"{found.log_prob:.3f}\t{_given(parser, found, limits):.3f}\t" if scores else ""
+    typer.echo(score + found.text)
     return True
 
 
-def _outcomes(
-    model: "Model", sources: list[tuple[str, ...]], k: int, engine: "Engine", limits: "Limits"
-) -> "Iterator[list[Parse] | Abstained]":
-    from csl.parsing.limits import Abstained
-
-    if k > 1:
-        yield from (model.best_outcome(source, k, limits) for source in sources)
-    else:
-        with Messages("parsing …", stderr=True):
-            found = model.outcomes(sources, engine, limits)
-        yield from (outcome if isinstance(outcome, Abstained) else [outcome] for outcome in found)
+def _answers(parser: "Parser", texts: list[str], engine: "Threads", limits: "Limits") -> "list[Answer | Abstained]":
+    with Messages("parsing …", stderr=True):
+        return parser.answers(texts, engine, limits)
 
 
-def _given(model: "Model", source: tuple[str, ...], target: tuple[str, ...], limits: "Limits") -> float:
-    return model.log_prob(source, target, limits) - float(model.log_prob_inputs([source], limits=limits)[0])
+def _given(parser: "Parser", answer: "Answer", limits: "Limits") -> float:
+    model, source = parser.model, answer.reading.source
+    joint = model.log_prob(source, answer.parse.target, limits)
+    return joint - float(model.log_prob_inputs([source], limits=limits)[0])
 
 
 def _parse_file(
-    model: "Model", rows: "Rows", k: int, scores: bool, engine: "Engine", limits: "Limits", format: str | None
+    parser: "Parser", rows: "Rows", scores: bool, engine: "Threads", limits: "Limits", format: str | None
 ) -> None:
     """Write the rows of a file with their outputs."""
-    from csl.examples import split_tokens
     from csl.examples.formats import write_outputs
     from csl.parsing.limits import Abstained, given_up
 
-    sources = [split_tokens(row.input) for row in rows.rows]
+    texts = [row.input for row in rows.rows]
     without: list[Abstained] = []
 
-    def outputs() -> "Iterator[dict[str, str]]":
-        for source, found in zip(sources, _outcomes(model, sources, k, engine, limits), strict=True):
+    def outputs() -> "Iterator[dict[str, object]]":
+        for found in _answers(parser, texts, engine, limits):
+            answer = None if isinstance(found, Abstained) else found
             without.extend([found] if isinstance(found, Abstained) else [])
-            parses = [] if isinstance(found, Abstained) else found
+            columns: dict[str, object] = {"output": answer.text if answer else ""}
             if scores:
-                cells = [(p.text, p.log_prob, _given(model, source, p.target, limits)) for p in parses]
-                yield numbered(cells, ("output", "log_prob", "log_prob_given_input"), k)
-            else:
-                yield numbered([(p.text,) for p in parses], ("output",), k)
+                given = f"{_given(parser, answer, limits):.3f}" if answer else ""
+                columns |= {"log_prob": f"{answer.log_prob:.3f}" if answer else "", "log_prob_given_input": given}
+            yield columns
 
     write_outputs("-", rows, outputs(), format=format)
     missing = without.count(Abstained.NOT_COVERED)
-    lines = [f"{missing:,} of {len(sources):,} inputs not covered" if missing else "", given_up(without, len(sources))]
+    lines = [f"{missing:,} of {len(texts):,} inputs not covered" if missing else "", given_up(without, len(texts))]
     for line in filter(None, lines):
         new_console(stderr=True).print(line)

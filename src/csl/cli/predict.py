@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from csl.cli.console import Messages, new_console
-from csl.cli.options import Device, OutFormat, Reading, TorchThreads, shares_options
+from csl.cli.options import CfgJoint, Device, Mask, OutFormat, Reading, TorchThreads, shares_options
 from csl.hub import need_torch
 from csl.log import Log
 
@@ -21,15 +21,15 @@ def predict(
     run: Annotated[Path, typer.Argument(help="The run folder of csl train.")],
     inputs: Annotated[Path, typer.Argument(help=INPUTS)],
     out: Annotated[Path | None, typer.Option(help="Write inputs and outputs here; default: standard output.")] = None,
-    beams: Annotated[
-        int | None, typer.Option(min=1, help="Beams of the search; default: 1, greedy, and 8 with --output-cfg.")
-    ] = None,
+    beams: Annotated[int, typer.Option(min=1, help="Beams of the search; 1: greedy.")] = 1,
     k: Annotated[int, typer.Option("-k", min=1, help="Give so many outputs, the best first; needs as many beams.")] = 1,
     scores: Annotated[bool, typer.Option("--scores", help="Give log p(output | input) after each output.")] = False,
     batch_size: Annotated[int | None, typer.Option(min=1, help="Inputs at a time; default: by their length.")] = None,
     output_cfg: Annotated[
-        Path | None, typer.Option(help="A CFG of valid outputs: of the beams, those that it accepts come first.")
+        Path | None, typer.Option(help="Only write outputs of this CFG. Default: that of the run, if it has one.")
     ] = None,
+    joint: CfgJoint = "space",
+    mask: Mask = True,
     device: Device = "auto",
     threads: TorchThreads = None,
     format: OutFormat = None,
@@ -37,24 +37,32 @@ def predict(
     reading: Reading,
 ) -> None:
     """Predict the output of each input; both are written, in the format of the inputs."""
+    from csl.errors import InputError
     from csl.examples import split_tokens
     from csl.examples.formats import write_outputs
     from csl.files import refuse_input_as_output
     from csl.grammar.output_cfg import OutputCfg
+    from csl.runs.folder import output_cfg_of
 
     refuse_input_as_output(out, inputs)
     rows = reading.rows(inputs, inputs_only=True)
     sources = [" ".join(split_tokens(row.input)) for row in rows.rows]
+    if mask:
+        output_cfg = output_cfg or output_cfg_of(run)
+    elif output_cfg:
+        raise InputError("--output-cfg and --no-mask exclude each other; leave out one")
     cfg = OutputCfg.read(output_cfg) if output_cfg else None
     need_torch()
+    from csl.seq2seq.mask import OutputMask
     from csl.seq2seq.predictor import Seq2Seq, use_threads
 
     use_threads(threads)
     console, start = new_console(stderr=True), time.perf_counter()
     with Messages("loading …", "nothing was written", stderr=True):
-        found = Seq2Seq.load(run, device).predict(
-            sources, beams=beams or (8 if cfg else 1), k=k, scores=scores, batch_size=batch_size,
-            accept=(lambda text: cfg.accepts(text.split())) if cfg else None,
+        model = Seq2Seq.load(run, device)
+        found = model.predict(
+            sources, beams=beams, k=k, scores=scores, batch_size=batch_size,
+            mask=OutputMask(cfg, model.codec, joint) if cfg else None,
             progress=lambda done: log.progress(f"predicted {done:,} of {len(sources):,}"),
         )  # fmt: skip
     named = (numbered([(p.text, p.log_prob) for p in outputs], ("output", "log_prob"), k) for outputs in found)

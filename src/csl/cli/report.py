@@ -7,7 +7,7 @@ import typer
 
 from csl.cli.console import Messages, new_console
 from csl.cli.induce import run_stages
-from csl.cli.options import Workers
+from csl.cli.options import CpuThreads
 
 REPORT_FILE = "report.html"
 
@@ -22,7 +22,7 @@ def report(
         typer.Option("--unlabelled", "--unlabeled", help="Inputs, one per line: which ones to annotate next."),
     ] = None,
     out: Annotated[Path | None, typer.Option(help="The file to write; default: report.html in RUN.")] = None,
-    threads: Annotated[int, typer.Option(min=1, max=1024, help="Threads.")] = 1,
+    threads: CpuThreads = 1,
 ) -> None:
     """Write a report of a run: one HTML file that needs no network and no server.
 
@@ -30,7 +30,7 @@ def report(
     curves, accuracy, synthetic pairs with their nearest training pairs, and combinations of rules that the training
     data never shows, as far as the run has them. Needs jinja2: pip install '.[report]'.
     """
-    from csl.engine.threads import Threads
+    from csl.engine import Threads
     from csl.errors import InputError
     from csl.files import is_stream, refuse_input_as_output
     from csl.report.page import write_report
@@ -40,7 +40,7 @@ def report(
     file, folder = out or run / REPORT_FILE, RunFolder.open(run)
     refuse_input_as_output(file, test, unlabelled)
     if folder.is_run and not (out or test or unlabelled):
-        run_stages(run, folder.recipe(), (REPORT,), Workers(threads), resume=True, replace=True)
+        run_stages(run, folder.recipe(), (REPORT,), threads, resume=True, replace=True)
     elif out is None and REPORT_FILE in folder.checksums:
         raise InputError("is the report of the run itself; choose another file with --out", file)
     else:

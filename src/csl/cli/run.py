@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from csl.cli.console import Messages, new_console
-from csl.cli.options import Resume, Workers, shares_options
+from csl.cli.options import CpuThreads, Resume, shares_options
+from csl.errors import InputError, nearest
 
 if TYPE_CHECKING:
     from csl.experiments.experiment import Experiment
     from csl.runs.recipe import Recipe
 
+ENGINES = ("threads", "ray")
 Settings = Annotated[list[str] | None, typer.Option("--set", help="An option as fit.states=8; may be repeated.")]
 Point = Mapping[str, object]  # settings of a run
 
@@ -35,6 +37,18 @@ class How:
     runs: Annotated[Path, typer.Option(help="The folder of all runs.")] = Path("runs")
     device: Annotated[str, typer.Option(help="Device of training: auto, cpu or cuda.")] = "auto"
     resume: Resume = True
+    threads: CpuThreads = 1
+    engine: Annotated[
+        str, typer.Option(help="threads, or ray: whole runs side by side, on --threads workers or a cluster.")
+    ] = "threads"
+    address: Annotated[str | None, typer.Option(help="A running Ray cluster, with --engine ray.")] = None
+
+    def check(self) -> None:
+        """Refuse an unknown engine."""
+        if self.engine not in ENGINES:
+            raise InputError(f"--engine {self.engine}: no such engine; {nearest(self.engine, ENGINES)}")
+        if self.address and self.engine != "ray":
+            raise InputError("--address requires --engine ray")
 
 
 @shares_options
@@ -47,14 +61,12 @@ def run(
     seeds: Annotated[int, typer.Option(min=1, help="Do so many runs, with seeds 0, 1, …")] = 1,
     *,
     how: How,
-    workers: Workers,
 ) -> None:
     """Run the stages data, induce, fit, sample, merge, train, nqg, evaluate and report of RECIPE.
 
     Writes the run folder RUNS/RECIPE/seed-0. What other runs have in common with this one is not done again, and a run
     that was stopped resumes.
     """
-    from csl.errors import InputError
     from csl.options import parse_setting
     from csl.runs.recipe import read_recipe, recipe_names
 
@@ -64,10 +76,10 @@ def run(
     if seed is not None and seeds > 1:
         raise InputError("--seed is one seed, --seeds their number; give one of them")
     point: Point = dict(map(parse_setting, settings or []))
-    do_runs(read_recipe(recipe), [point], range(seeds) if seed is None else [seed], how, workers)
+    do_runs(read_recipe(recipe), [point], range(seeds) if seed is None else [seed], how)
 
 
-def do_runs(recipe: "Recipe", points: Sequence[Point], seeds: Sequence[int], how: How, workers: Workers) -> None:
+def do_runs(recipe: "Recipe", points: Sequence[Point], seeds: Sequence[int], how: How) -> None:
     """Do a run for each point and seed; at the end show the figures of several."""
     from csl.experiments.experiment import Experiment
     from csl.runs.recipe import FILES
@@ -75,7 +87,7 @@ def do_runs(recipe: "Recipe", points: Sequence[Point], seeds: Sequence[int], how
     recipes = [recipe.changed(point) for point in points]  # all are checked before anything is done
     experiment = Experiment(how.runs, how.until, how.train, how.source, how.device, resume=how.resume)
     wanted = [stage for changed in recipes for stage in experiment.wanted(changed)]
-    workers.check()
+    how.check()
     settings = [
         {key: point[key] if key in FILES else changed.option(key) for key in point}
         for point, changed in zip(points, recipes, strict=True)
@@ -86,7 +98,7 @@ def do_runs(recipe: "Recipe", points: Sequence[Point], seeds: Sequence[int], how
         return
     for stage in wanted:
         stage.check_installed()
-    rows = _side_by_side(experiment, plan, seeds, workers)
+    rows = _do_all(experiment, plan, seeds, how)
     if len(points) * len(seeds) > 1:
         _show_figures(rows)
 
@@ -119,18 +131,15 @@ def _title(recipe: "Recipe", settings: Point, seed: int) -> str:
     return ", ".join([recipe.title, *(f"{key}={value}" for key, value in settings.items()), f"seed {seed}"])
 
 
-def _side_by_side(
-    experiment: "Experiment", plan: "Sequence[tuple[Recipe, Point]]", seeds: Sequence[int], workers: Workers
+def _do_all(
+    experiment: "Experiment", plan: "Sequence[tuple[Recipe, Point]]", seeds: Sequence[int], how: How
 ) -> dict[str, list[Path]]:
     """Do all runs, one after the other, or several at once in a Ray cluster; return their folders by settings."""
+    from csl.engine import Threads
     from csl.experiments.experiment import run_all, run_on_ray
 
     with Messages("starting …", "give the same command again to resume") as messages:
-        if workers.engine == "ray" and len(plan) * len(seeds) > 1:
-            from csl.engine.ray import Ray
-
-            with Ray(workers.address, workers.threads) as cluster:
-                return run_on_ray(experiment, plan, seeds, cluster)
-        with workers.open() as engine:
-            experiment = replace(experiment, engine=engine)
-            return run_all(experiment, plan, seeds, lambda *run: messages.heading(_title(*run)))
+        if how.engine == "ray":
+            return run_on_ray(experiment, plan, seeds, how.address, how.threads)
+        experiment = replace(experiment, engine=Threads(how.threads))
+        return run_all(experiment, plan, seeds, lambda *run: messages.heading(_title(*run)))

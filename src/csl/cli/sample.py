@@ -9,7 +9,7 @@ import typer
 
 from csl.cli.console import Messages, new_console
 from csl.cli.induce import run_stages
-from csl.cli.options import Configured, Resume, Workers, shares_options
+from csl.cli.options import Configured, CpuThreads, Resume, shares_options
 from csl.errors import InputError
 
 if TYPE_CHECKING:
@@ -43,9 +43,9 @@ class Drawing:
 def _without_auto(configured: Configured, recipe: "Recipe", strategy: str | None) -> "Recipe":
     """Give options that auto chose for its own strategy back their defaults, if another strategy is wanted."""
     from csl.options import parse_setting
-    from csl.sampling.config import SampleConfig, preset
+    from csl.sampling.config import PRESETS, SampleConfig
 
-    auto, drawing = preset("auto"), recipe.sampling
+    auto, drawing = PRESETS["auto"], recipe.sampling
     wanted = dict(map(parse_setting, configured.settings or [])).get("strategy", strategy)
     if wanted in (None, auto.strategy) or drawing.strategy != auto.strategy or configured.preset not in (None, "auto"):
         return recipe
@@ -73,12 +73,13 @@ def sample(
     configured: Configured,
     seed: Annotated[int | None, typer.Option(min=0, help="Seed of sampling. Default: that of the run.")] = None,
     resume: Resume = True,
-    workers: Workers,
+    threads: CpuThreads = 1,
 ) -> None:
     """Sample new pairs, with the options of the run unless others are given.
 
     With an output CFG in the run folder every output is valid. The same seed gives the same bytes.
     """
+    from csl.engine import Threads
     from csl.files import is_stream, refuse_input_as_output
     from csl.runs.folder import RunFolder
     from csl.runs.stage import Work
@@ -98,12 +99,12 @@ def sample(
     if out is None:
         if shards > 1:
             raise InputError("--shards requires --out")
-        run_stages(run, recipe, (SAMPLE,), workers, resume=resume, replace=True)
+        run_stages(run, recipe, (SAMPLE,), threads, resume=resume, replace=True)
         console.print(f"wrote {run / 'samples.tsv'}")
         return
     refuse_input_as_output(out, *(run / name for name in ("run.json", "recipe.toml", *folder.checksums)))
-    with Messages("sampling …", "nothing was written", stderr=True), workers.open() as engine:
-        source = pairs_of(Work(folder, recipe, engine=engine), options, folder.examples())
+    with Messages("sampling …", "nothing was written", stderr=True):
+        source = pairs_of(Work(folder, recipe, engine=Threads(threads)), options, folder.examples())
         about = {"run": str(run), "licence": folder.licence()}
         written = write_pairs(out, source, options.number, shards=shards, about=about)
     console.print(f"{written:,} pairs ({source_how(options)}); {time.perf_counter() - start:.1f} s")
@@ -118,7 +119,7 @@ def _preview(work: "Work", count: int) -> None:
     from csl.parsing.drawing import draw_derivation
     from csl.runs.stages.sample import sampler_of
 
-    console, sampler = new_console(), sampler_of(work, work.recipe.sampling, work.folder.examples())
+    console, sampler = new_console(), sampler_of(work, work.recipe.sampling)
     for sample in sampler.stream(count):
         console.print(sample.example.source_text, style="bold")
         console.print(sample.example.target_text, style="bold cyan")

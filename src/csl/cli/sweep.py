@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from csl.cli.options import Workers, shares_options
+from csl.cli.options import shares_options
 from csl.cli.run import How, Settings, do_runs
 
 
@@ -19,7 +19,6 @@ def sweep(
     ] = None,
     *,
     how: How,
-    workers: Workers,
 ) -> None:
     """Run RECIPE for each value, and print a table of the figures, as mean ± deviation over seeds.
 
@@ -35,4 +34,4 @@ def sweep(
     chosen = read_recipe(recipe)
     wanted = [value.strip() for value in values.split(",")] if values else None
     found = [{**given, **point} for point in points(chosen.changed(given), over, wanted)]
-    do_runs(chosen, found, range(seeds or (RUNS if over == SEEDS else 1)), how, workers)
+    do_runs(chosen, found, range(seeds or (RUNS if over == SEEDS else 1)), how)

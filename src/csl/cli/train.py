@@ -27,6 +27,9 @@ def train(
         list[Path] | None, typer.Option(help="Synthetic examples, as csl sample writes them; may be repeated.")
     ] = None,
     dev: Annotated[Path | None, typer.Option(help="Examples to keep the best weights by.")] = None,
+    output_cfg: Annotated[
+        Path | None, typer.Option(help="A CFG of valid outputs, for csl predict; kept in the run folder.")
+    ] = None,
     model: Annotated[
         str | None, typer.Option(help="A Hugging Face name or folder. Default: scratch, a new small T5.")
     ] = None,
@@ -55,7 +58,7 @@ def train(
     from csl.runs.recipe import Recipe
 
     files: dict[str, object] = {"data.train": str(examples), "data.synthetic": tuple(map(str, synthetic or ()))}
-    files |= {"data.dev": str(dev)} if dev else {}
+    files |= {f"data.{name}": str(path) for name, path in (("dev", dev), ("output_cfg", output_cfg)) if path}
     recipe = Recipe(examples.stem, examples.name).changed(files | reading.settings).seeded(seed)
     recipe = Configured(None, config, settings).apply(recipe, "train", {"model": model})
     from csl.hub import need_torch

@@ -11,11 +11,9 @@ from csl.datasets.task import DataSet, Task
 from csl.errors import InputError, nearest
 from csl.examples import write_examples
 from csl.files import hash_file, read_json, write_json
-from csl.grammar import Rule
-from csl.grammar.notation import read_rules, write_grammar
+from csl.grammar.notation import write_grammar
 
 FILES = ("train.tsv", "dev.tsv", "test.tsv", "seed_rules.txt", "output.cfg")
-OLD_SEED_RULES = "seeds.txt"  # the name that `seed_rules.txt` had in version 0.1
 
 DATA_SETS = {known.name: known for known in (scan.SCAN, cogs.COGS, geoquery.GEOQUERY, smcalflow.FULL, smcalflow.TENTH)}
 
@@ -67,12 +65,4 @@ def _files_of(folder: Path) -> set[str]:
         listed = set(read_json(folder / "card.json")["sha256"])
     except (InputError, ValueError, KeyError, TypeError):
         return set()
-    return {"card.json", *listed.intersection((*FILES, OLD_SEED_RULES))}
-
-
-def read_seed_rules(folder: Path) -> list[Rule]:
-    """Read the seed rules of a prepared task, if it has any."""
-    if OLD_SEED_RULES in _files_of(folder):
-        raise InputError(f"has {OLD_SEED_RULES}, from an older version of CSL; prepare the data again", folder)
-    path = folder / "seed_rules.txt"
-    return list(read_rules(path)) if path.exists() else []
+    return {"card.json", *listed.intersection(FILES)}

@@ -8,20 +8,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from csl.engine.engine import Engine
-from csl.engine.threads import ONE_THREAD
+from csl.engine import ONE_THREAD, Threads
 from csl.errors import InputError
+from csl.experiments.cluster import call_each
 from csl.log import Log
 from csl.runs.cache import Cache
 from csl.runs.folder import RECORD, RunFolder
 from csl.runs.recipe import DEV, Recipe
 from csl.runs.stage import Run, Stage, Work, hash_of
 from csl.runs.stages.registry import CONTENTS, DATA, STAGES, until
-
-if TYPE_CHECKING:
-    from csl.engine.ray import Ray
 
 log = Log("experiment")
 CACHE = ".cache"
@@ -36,7 +32,7 @@ class Experiment:
     train: bool = False  # sequence-to-sequence models too
     source: Path | None = None
     device: str = "auto"
-    engine: Engine = ONE_THREAD
+    engine: Threads = ONE_THREAD
     resume: bool = True
 
     @cached_property
@@ -104,20 +100,17 @@ def run_on_ray(
     experiment: Experiment,
     plan: Sequence[tuple[Recipe, Mapping[str, object]]],
     seeds: Sequence[int],
-    cluster: "Ray",
+    address: str | None,
+    workers: int,
 ) -> dict[str, list[Path]]:
     """Do whole runs side by side on the workers of a Ray cluster that share a file system; return the run folders."""
     kept = [(r, s) for r, s in plan if len(plan) == 1 or not experiment.lacks_dev(r, s, seeds[0])]
     runs = [(recipe, settings, seed) for recipe, settings in kept for seed in seeds]
     folders: dict[str, list[Path]] = {}
-    for (recipe, settings, _), folder in zip(runs, cluster.each(_run, runs, experiment), strict=True):
+    for (recipe, settings, _), folder in zip(runs, call_each(experiment.run, runs, address, workers), strict=True):
         folders.setdefault(_name(recipe, settings), []).append(folder)
         log.info(f"run folder: {folder}")
     return folders
-
-
-def _run(run: tuple[Recipe, Mapping[str, object], int], experiment: Experiment) -> Path:
-    return experiment.run(*run)
 
 
 def _name(recipe: Recipe, settings: Mapping[str, object]) -> str:

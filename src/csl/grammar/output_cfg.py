@@ -137,6 +137,13 @@ class OutputCfg:
             message, where = problem
             raise InputError(f"{message} (in: {where})" if where else message)
 
+    def trimmed(self) -> "OutputCfg":
+        """Give the CFG without the productions that no output uses; ROOT may have none left."""
+        productive = self._productive()
+        useful = OutputCfg(p for p in self.productions if productive.issuperset(p.categories))
+        reachable = useful._reachable()
+        return OutputCfg(p for p in useful.productions if p.lhs in reachable)
+
     def _problem(self) -> tuple[str, Production | None] | None:
         """Find the first thing that is wrong, and the production where it shows."""
         defined = {p.lhs for p in self.productions}

@@ -5,7 +5,6 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 
-from csl.engine.engine import Growing
 from csl.examples import Example
 from csl.grammar.symbols import Rule
 from csl.grammar.vocabulary import IntArray, Ragged, Vocabulary
@@ -26,7 +25,6 @@ class RuleStore:
         rules = Rules(np.empty(1024, np.int32), np.zeros(65, np.int64), np.empty(64, np.int64))
         table = Table(np.zeros(128, np.uint64), np.full(128, -1, np.int32), np.empty(64, np.int32))
         self._interned = Interned(rules, table, 0)
-        self.growing = Growing(lambda: self.arrays)  # for engines
 
     def __len__(self) -> int:
         return self._interned.size

@@ -34,6 +34,12 @@ class Choice:
     reasons: tuple[str, ...]
 
 
+PREPARED = Choice(
+    PRESETS["cogs"], (), ("values and categories come from the data: the weights of preset cogs, no other seed rules",)
+)
+"""For examples of raw text, whose preparation gives the seed rules."""
+
+
 def choose(examples: Sequence[Example], own: Iterable[Rule] = (), output_cfg: OutputCfg | None = None) -> Choice:
     """Look at the examples and choose options, and seeds beside your own."""
     check(examples)

@@ -1,12 +1,8 @@
 """The options of grammar induction and their presets (paper, table "Hyperparameters for grammar induction")."""
 
-from pathlib import Path
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
-
-from csl.errors import InputError, nearest
-from csl.options import read_options
 
 
 class InductionConfig(BaseModel):
@@ -44,15 +40,3 @@ PRESETS = {
     "smcalflow": InductionConfig(),
 }
 """The paper's settings, with one exception: the published system has lone targets for SCAN and COGS only."""
-
-
-def preset(name: str) -> InductionConfig:
-    """Return a preset by name."""
-    if name not in PRESETS:
-        raise InputError(f"no preset {name!r}; {nearest(name, PRESETS)}")
-    return PRESETS[name]
-
-
-def read_config(path: Path | str) -> dict[str, object]:
-    """Read options from a TOML file, at its top or in a table `[induction]`."""
-    return read_options(path, "induction", InductionConfig())

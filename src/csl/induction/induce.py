@@ -11,8 +11,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from csl.engine.engine import Engine
-from csl.engine.threads import ONE_THREAD
+from csl.engine import ONE_THREAD, Threads
 from csl.errors import InputError
 from csl.examples import Example
 from csl.grammar import Grammar, Rule
@@ -86,7 +85,7 @@ def induce(
     *,
     seeds: Iterable[Rule] = (),
     output_cfg: OutputCfg | None = None,
-    engine: Engine = ONE_THREAD,
+    engine: Threads = ONE_THREAD,
     progress: Callable[[Step], None] | None = None,
     checkpoint: Checkpoint | None = None,
 ) -> Induced:

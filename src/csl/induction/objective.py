@@ -7,7 +7,7 @@ it is computed once a rule. Costs are kept as integers, in units of 2⁻²⁰: t
 import numpy as np
 import numpy.typing as npt
 
-from csl.engine.engine import Broadcast, Engine
+from csl.engine import Threads
 from csl.grammar.store import RuleStore
 from csl.induction.config import InductionConfig
 from csl.kernels.flat import SOURCE, TARGET, Rules
@@ -23,12 +23,12 @@ class Objective:
     """Costs of the rules of a store with respect to examples: rules of it, each counting `weights` times."""
 
     def __init__(
-        self, store: RuleStore, examples: Ids, weights: Costs, symbols: int, config: InductionConfig, engine: Engine
+        self, store: RuleStore, examples: Ids, weights: Costs, symbols: int, config: InductionConfig, engine: Threads
     ) -> None:
         self._store, self._config, self._engine = store, config, engine
         examples, weights = _sample(examples, weights, config)
         posts = (postings(store.arrays, examples, side, symbols) for side in (SOURCE, TARGET))
-        self._evidence = Broadcast(Evidence(examples, weights, *posts))
+        self._evidence = Evidence(examples, weights, *posts)
         self._sides = [RuleStore(), RuleStore()]  # the distinct sources and targets met, indices erased
         self._counts = [np.empty(0, np.int64), np.empty(0, np.int64)]  # in how many examples each occurs
         self._size = np.empty(0, np.int64)
@@ -56,7 +56,7 @@ class Objective:
 
     def _penalties(self, rules: Ids) -> Costs:
         """−c_D(α, β) of each rule. What a sample does not show is no evidence against a rule."""
-        state = (self._store.growing, self._evidence)
+        state = (self._store.arrays, self._evidence)
         both = self._engine.map(_count_pairs, rules, *state, doing="counting evidence: rules")
         penalty = np.zeros(len(rules))
         for side, weight in ((SOURCE, self._config.k_beta), (TARGET, self._config.k_alpha)):
@@ -75,7 +75,7 @@ class Objective:
         if known < len(sides):
             representatives = np.empty(len(sides), np.int32)
             representatives[ids[::-1]] = rules[::-1]
-            new = self._engine.map(_count_sides, representatives[known:], self._store.growing, side, self._evidence)
+            new = self._engine.map(_count_sides, representatives[known:], self._store.arrays, side, self._evidence)
             counts = self._counts[side] = np.concatenate([counts, new])
         return counts[ids]
 

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from csl.engine.engine import Broadcast, Engine
+from csl.engine import Threads
 from csl.errors import LimitWarning
 from csl.grammar.store import RuleStore
 from csl.induction.config import InductionConfig
@@ -47,7 +47,7 @@ EVERY = 200  # rules, after which progress is shown
 class Chart(NamedTuple):
     """What a parser takes beside the rules of the store: the trie of sources, the largest arity."""
 
-    trie: Broadcast[Trie]
+    trie: Trie
     arity: int
 
 
@@ -60,11 +60,11 @@ class Search:
         objective: Objective,
         seeds: Ids,
         config: InductionConfig,
-        engine: Engine,
+        engine: Threads,
         output_cfg: CompiledCfg | None = None,
     ) -> None:
         self.store, self.objective, self.config, self._engine = store, objective, config, engine
-        self._output_cfg = Broadcast(output_cfg) if output_cfg else None
+        self._output_cfg = output_cfg
         self.examples = np.empty(0, np.int32)
         self.candidates = 0  # in the last step
         self.undecided = 0  # rules and examples whose derivation was given up in the final removal
@@ -187,7 +187,7 @@ class Search:
             new = np.arange(len(self.store) - more, len(self.store), dtype=np.int32)
             self._hashes = np.concatenate([self._hashes, source_hashes(self.store.arrays, new[0])])
             cfg = self._output_cfg
-            self._valid[new] = self._engine.map(_are_valid, new, self.store.growing, cfg) if cfg else True
+            self._valid[new] = self._engine.map(_are_valid, new, self.store.arrays, cfg) if cfg is not None else True
 
     def _removable(self) -> Ids:
         return np.flatnonzero(self._alive & ~self._seed).astype(np.int32)
@@ -197,7 +197,7 @@ class Search:
 
     def _chart(self) -> Chart:
         arrays, rules = self.store.arrays, self.rules
-        return Chart(Broadcast(build_trie(arrays, rules)), max(1, max_arity(arrays, rules)))
+        return Chart(build_trie(arrays, rules), max(1, max_arity(arrays, rules)))
 
     def _derive(self, chart: Chart, queries: Ids, banned: Ids) -> tuple[Ids, Costs]:
         """Derive rules, each without the one in `banned`; return the rules used, end to end, and their offsets."""
@@ -221,7 +221,7 @@ class Search:
 
     def _derive_within(self, most: int, chart: Chart, both: Ids) -> tuple[Ids, Costs, Costs]:
         """Derive rules with at most so many items each; also return how many each took."""
-        state = (most, self.store.growing, self._alive, chart.trie, chart.arity, self.config.max_units)
+        state = (most, self.store.arrays, self._alive, chart.trie, chart.arity, self.config.max_units)
         found = self._engine.chunks(_derive, both, *state, doing="deriving rules")
         used, lengths, items = (
             np.concatenate(part) for part in zip(*((a, np.diff(b), c) for a, b, c in found), strict=True)
@@ -234,7 +234,7 @@ class Search:
         chart = self._chart()
         hints, offsets = self._derive(chart, order, order)
         perhaps = np.flatnonzero(np.diff(offsets))  # the grammar only shrinks: what it does not derive, it never will
-        parser = Parser(self.store.arrays, chart.trie.value, self._alive, chart.arity, self.config.max_units)
+        parser = Parser(self.store.arrays, chart.trie, self._alive, chart.arity, self.config.max_units)
         rules, (hints, offsets), done = order[perhaps], take(hints, offsets, perhaps), 0
         while done < len(rules) and self._left > 0:
             arguments = (parser, untimed(ITEMS), rules[done:], hints, offsets[done:], CHUNK)
@@ -260,7 +260,7 @@ class Search:
         """Find all (r_c, g, r_add) with r_c in `rules`, not a seed, and g in `partners`."""
         table, config = build_table(self._hashes, partners), self.config
         shape = Shape(config.max_nonterminals, config.repeated_target, config.lone_target)
-        state = (self.store.growing, table, shape)
+        state = (self.store.arrays, table, shape)
         found = self._engine.chunks(_unify, rules[~self._seed[rules]], *state, doing="looking for candidates: rules")
         return np.concatenate([np.column_stack([pairs, self.store.add(candidates)]) for pairs, candidates in found])
 

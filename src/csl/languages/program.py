@@ -22,7 +22,10 @@ Kind = Literal["call", "list", "member", "string", "number", "name", "words"]
 
 
 class Constituent(NamedTuple):
-    """Tokens `start` to `end` of a program; those in no child (operator, brackets, commas) are its own."""
+    """Tokens `start` to `end` of a program; those in no child (operator, brackets, commas) are its own.
+
+    A named tuple, which is faster to build than a frozen dataclass: a program has dozens.
+    """
 
     kind: Kind
     label: str

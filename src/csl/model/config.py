@@ -4,8 +4,6 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from csl.errors import InputError, nearest
-
 
 class FitConfig(BaseModel):
     """Everything, beside grammar and data, that decides the parameters."""
@@ -35,18 +33,17 @@ PRESETS = {
 }
 
 
-def preset(name: str) -> FitConfig:
-    """Return a preset by name."""
-    if name not in PRESETS:
-        raise InputError(f"no preset {name!r}; {nearest(name, PRESETS)}")
-    return PRESETS[name]
-
-
 MANY_EXAMPLES = 5000
 
 
-def choose(rules: int, examples: int) -> tuple[FitConfig, str]:
+RAW = FitConfig(states=32, optimizer="em", steps=50, restarts=5)  # for examples of raw text
+
+
+def choose(rules: int, examples: int, *, prepared: bool = False) -> tuple[FitConfig, str]:
     """Choose options by the size of the data; return also the reason."""
+    if prepared:
+        config = RAW if examples <= MANY_EXAMPLES else RAW.model_copy(update={"restarts": 1})
+        return config, f"raw text: {config.states} states, {config.steps} passes of EM, {config.restarts} starts"
     config = PRESETS["cogs" if examples > MANY_EXAMPLES else "geoquery"]
     options = f"{config.states} states, {config.steps:,} steps, learning rate {config.learning_rate}"
     return config, f"{rules:,} rules and {examples:,} examples: {options}"

@@ -1,7 +1,6 @@
 """Training pairs as forests, and the sums over them that fitting needs.
 
-Forests are built by any engine. Sums are taken by the threads of this machine: a step is too short to be sent. They are
-taken over a fixed number of parts, so that they do not depend on the number of threads.
+Sums are taken over a fixed number of parts, so that they do not depend on the number of threads.
 """
 
 import warnings
@@ -13,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from csl.engine.engine import Engine
+from csl.engine import Threads
 from csl.errors import LimitWarning
 from csl.examples import Example
 from csl.grammar import Grammar
@@ -36,14 +35,14 @@ class ForestData:
     copies: FloatArray
     contexts: npt.NDArray[np.int64]
     left_out: tuple[Example, ...]  # pairs that the grammar does not derive, or in too many ways
-    engine: Engine
+    engine: Threads
 
     def expectations(
         self, places: npt.NDArray[np.int64], copies: FloatArray, context: FloatArray, rule: FloatArray
     ) -> tuple[float, FloatArray, FloatArray]:
         """Sum log p(x, y) over pairs, each `copies` times; return the sum and its gradients by both probabilities."""
         state = (self.forests, places, copies, context, rule, self.contexts)
-        parts = self.engine.local.chunks(_expectations, np.arange(len(places)), *state, parts=PARTS)
+        parts = self.engine.chunks(_expectations, np.arange(len(places)), *state, parts=PARTS)
         return sum(p[0] for p in parts), sum(p[1] for p in parts), sum(p[2] for p in parts)
 
     def mean(self, theta_context: FloatArray, theta_rule: FloatArray) -> float:
@@ -65,7 +64,7 @@ def _expectations(
     return sums
 
 
-def build(grammar: Grammar, examples: Sequence[Example], max_units: int, engine: Engine) -> ForestData:
+def build(grammar: Grammar, examples: Sequence[Example], max_units: int, engine: Threads) -> ForestData:
     """Build the forests of the distinct pairs."""
     counts = Counter(examples)
     distinct = list(counts)
@@ -82,28 +81,3 @@ def build(grammar: Grammar, examples: Sequence[Example], max_units: int, engine:
     copies = np.array([counts[distinct[k]] for k in places], np.float64)
     left_out = tuple(distinct[k] for k in np.flatnonzero(forests.status != COVERED))
     return ForestData(kept, copies, context_starts(grammar), left_out, engine)
-
-
-def are_sound(forests: Forests, arities: Sequence[int], copies: FloatArray) -> bool:
-    """Tell whether forests from a file can be given to kernels, which do not look at bounds.
-
-    Offsets rise from 0 to what they divide, each application has as many children as its rule has nonterminals, and
-    children come after their parents, in the same forest.
-    """
-    status, vertices, spans, applications, rules, arguments, children = forests
-    kinds = "int32 1, int64 1, int32 2, int64 1, int32 1, int64 1, int32 1"
-    if ", ".join(f"{array.dtype} {array.ndim}" for array in forests) != kinds or spans.shape[1] != 3:
-        return False
-    divided = ((vertices, len(status), len(spans)), (applications, len(spans), len(rules)))
-    for offsets, parts, size in (*divided, (arguments, len(rules), len(children))):
-        if len(offsets) != parts + 1 or offsets[0] != 0 or offsets[-1] != size or (np.diff(offsets) < 0).any():
-            return False
-    if copies.shape != status.shape or copies.dtype != np.float64 or (status != COVERED).any():
-        return False
-    if not ((rules >= 0) & (rules < len(arities))).all() or (np.diff(vertices) == 0).any():
-        return False
-    if (np.diff(arguments) != np.asarray(arities, np.int64)[rules]).any():
-        return False
-    parents = np.repeat(np.repeat(np.arange(len(spans)), np.diff(applications)), np.diff(arguments))
-    ends = np.repeat(vertices[1:], np.diff(vertices))  # of the forest of each vertex
-    return bool(((children > parents) & (children < ends[parents])).all())

@@ -10,8 +10,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from csl.engine.engine import Engine
-from csl.engine.threads import ONE_THREAD
+from csl.engine import ONE_THREAD, Threads
 from csl.errors import InputError
 from csl.examples import Example
 from csl.grammar import Grammar
@@ -70,7 +69,7 @@ def fit(
     config: FitConfig,
     *,
     output_cfg: OutputCfg | None = None,
-    engine: Engine = ONE_THREAD,
+    engine: Threads = ONE_THREAD,
     progress: Callable[[Progress], None] | None = None,
 ) -> Fitted:
     """Fit the parameters of a model to examples; equal examples count as often as they occur.
@@ -142,7 +141,7 @@ def with_labels(
     examples: Sequence[Example],
     inputs: Sequence[Sequence[str]],
     ratio: float,
-    engine: Engine = ONE_THREAD,
+    engine: Threads = ONE_THREAD,
 ) -> tuple[list[Example], int]:
     """Add inputs that the model labels itself (paper, appendix "Semi-Supervised Learning").
 

@@ -18,22 +18,20 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from csl.engine.engine import Broadcast, Engine
-from csl.engine.threads import ONE_THREAD
+from csl.engine import ONE_THREAD, Threads
 from csl.errors import InputError, LimitWarning
 from csl.examples import Example, split_tokens
 from csl.grammar import Grammar
 from csl.grammar.output_cfg import ROOT, OutputCfg
-from csl.kernels.budget import COVERED, STOPPED, TOO_MANY, UNCOVERED, Budget
+from csl.kernels.budget import COVERED, STOPPED, TOO_MANY, UNCOVERED
 from csl.kernels.inside import log_inside, log_p, viterbi
 from csl.kernels.intersection import Typings, by_type
 from csl.kernels.source_chart import Forests
-from csl.model.kbest import best_outputs
 from csl.model.storage import load_model, save_model
 from csl.parsing.derivation import MAX_OUTPUT, Derivation
 from csl.parsing.deriver import BATCH, CHUNK, DEFAULT, Batch, Deriver, products
 from csl.parsing.forest import Places, compacted
-from csl.parsing.limits import Abstained, AmbiguityError, Limits, given_up
+from csl.parsing.limits import Abstained, Limits, given_up
 
 FloatArray = npt.NDArray[np.float64]
 CHECKED = 256  # tokens of an output that a CFG is asked about, at most
@@ -128,11 +126,6 @@ class Model:
         """The model without its output CFG."""
         return Model(self.grammar, self.theta_context, self.theta_rule, None, self.max_units)
 
-    @cached_property
-    def _broadcast(self) -> "Broadcast[Model]":
-        """The model for engines."""
-        return Broadcast(self)
-
     def _batches(self, sources: Sequence[Sequence[str]], limits: Limits) -> Iterator[Batch]:
         """Build the forests of inputs, of valid derivations only if there is an output CFG, batch by batch."""
         for batch in self.deriver.batches(sources, limits):
@@ -151,7 +144,7 @@ class Model:
         return self.parse_all([_tokens(source)], limits=limits)[0]
 
     def parse_all(
-        self, sources: Sequence[Sequence[str]], engine: Engine = ONE_THREAD, limits: Limits = DEFAULT
+        self, sources: Sequence[Sequence[str]], engine: Threads = ONE_THREAD, limits: Limits = DEFAULT
     ) -> list[Parse | None]:
         """Parse many inputs; a warning counts those that are given up, and `outcomes` tells them apart."""
         outcomes = self.outcomes(sources, engine, limits)
@@ -159,7 +152,7 @@ class Model:
         return [None if isinstance(outcome, Abstained) else outcome for outcome in outcomes]
 
     def outcomes(
-        self, sources: Sequence[Sequence[str]], engine: Engine = ONE_THREAD, limits: Limits = DEFAULT
+        self, sources: Sequence[Sequence[str]], engine: Threads = ONE_THREAD, limits: Limits = DEFAULT
     ) -> list[Parse | Abstained]:
         """Parse many inputs: the output of each, or why there is none.
 
@@ -167,7 +160,7 @@ class Model:
         counts if its output is valid: categories can be coarser than the pieces that rules are made of.
         """
         sources = [_tokens(source) for source in sources]
-        state = (self._broadcast, sources, limits)
+        state = (self, sources, limits)
         found = engine.chunks(_best, np.arange(len(sources)), *state, least=CHUNK, doing="parsing inputs")
         outcomes = [self._outcome(*best) for part in found for best in part]
         if self.output_cfg is not None:
@@ -209,41 +202,6 @@ class Model:
                 found.append((float(score), status, compact.rules[used[offsets[k] : offsets[k + 1]]]))
         return found
 
-    def parse_best(self, source: str | Sequence[str], k: int, limits: Limits = DEFAULT) -> list[Parse]:
-        """Give the k outputs whose best derivations are the most probable; none, and a warning, if it is given up."""
-        outcome = self.best_outcome(source, k, limits)
-        if isinstance(outcome, Abstained):
-            _warn([outcome])
-            return []
-        return outcome
-
-    def best_outcome(self, source: str | Sequence[str], k: int, limits: Limits = DEFAULT) -> list[Parse] | Abstained:
-        """Give the k best outputs of an input, or why there is none."""
-        if limits.seconds is not None:
-            list(self._batches([()], DEFAULT))  # kernels are compiled before the clock starts
-        outcome: list[Parse] | Abstained = Abstained.NOT_COVERED
-        for _, forests, budget in self._batches([_tokens(source)], limits):  # just one; the clock runs until it is done
-            outcome = self._best_of(forests, k, budget)
-        if outcome is Abstained.NOT_COVERED and self.output_cfg is not None:  # see `outcomes`
-            outcome = self._untyped.best_outcome(source, k, limits)
-            if not isinstance(outcome, Abstained):
-                valid = [parse for parse in outcome if self._is_valid(parse)]
-                outcome = valid if valid and valid[0] is outcome[0] else Abstained.NOT_COVERED
-        return outcome
-
-    def _best_of(self, forests: Forests, k: int, budget: Budget) -> list[Parse] | Abstained:
-        if forests.status[0] != COVERED:
-            return _WHY[int(forests.status[0])]
-        compact = compacted(forests, self._contexts)
-        rules = tuple(self.deriver.rules[r] for r in compact.rules)
-        try:
-            found = best_outputs(
-                compact.forests, rules, compact.starts, self.log_p(compact.contexts, compact.rules), k, budget
-            )
-        except AmbiguityError:
-            return Abstained.STOPPED if budget.stop[0] else Abstained.TOO_MANY
-        return [Parse(ranked.target, ranked.derivation, -ranked.cost) for ranked in found] or Abstained.TOO_LONG
-
     # probabilities
 
     def log_prob(self, source: str | Sequence[str], target: str | Sequence[str], limits: Limits = DEFAULT) -> float:
@@ -251,17 +209,17 @@ class Model:
         return float(self.log_probs([Example(_tokens(source), _tokens(target))], limits=limits)[0])
 
     def log_probs(
-        self, examples: Sequence[Example], engine: Engine = ONE_THREAD, limits: Limits = DEFAULT
+        self, examples: Sequence[Example], engine: Threads = ONE_THREAD, limits: Limits = DEFAULT
     ) -> FloatArray:
         """Log p(x, y) of many pairs."""
-        return engine.map(_log_probs, np.arange(len(examples)), self._broadcast, examples, limits, least=CHUNK)
+        return engine.map(_log_probs, np.arange(len(examples)), self, examples, limits, least=CHUNK)
 
     def log_prob_inputs(
-        self, sources: Sequence[Sequence[str]], engine: Engine = ONE_THREAD, limits: Limits = DEFAULT
+        self, sources: Sequence[Sequence[str]], engine: Threads = ONE_THREAD, limits: Limits = DEFAULT
     ) -> FloatArray:
         """Log p(x) of inputs, summed over all derivations to any output."""
         sources = [_tokens(source) for source in sources]
-        return engine.map(_log_prob_inputs, np.arange(len(sources)), self._broadcast, sources, limits, least=CHUNK)
+        return engine.map(_log_prob_inputs, np.arange(len(sources)), self, sources, limits, least=CHUNK)
 
     def log_inside(self, forests: Forests, limits: Limits = DEFAULT) -> FloatArray:
         """Log of the sum of p(z) over the derivations in each forest; nan if that is given up."""

@@ -13,8 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from csl.engine.engine import Broadcast, Engine
-from csl.engine.threads import ONE_THREAD
+from csl.engine import ONE_THREAD, Threads
 from csl.errors import LimitWarning
 from csl.examples import Example
 from csl.grammar import Grammar, Rule
@@ -61,7 +60,7 @@ class Deriver:
         self.arrays = store.arrays
         alive = np.ones(len(ids), np.bool_)
         parser = Parser(self.arrays, build_trie(self.arrays, ids), alive, max(1, grammar.max_arity), max_units)
-        self._parser = Broadcast(parser)
+        self._parser = parser
 
     # pairs
 
@@ -70,7 +69,7 @@ class Deriver:
         rules, _ = self.derive_all([example])
         return Derivation.from_rules(self.rules[r] for r in rules) if len(rules) else None
 
-    def derivable(self, examples: Sequence[Example], engine: Engine = ONE_THREAD) -> npt.NDArray[np.bool_]:
+    def derivable(self, examples: Sequence[Example], engine: Threads = ONE_THREAD) -> npt.NDArray[np.bool_]:
         """Whether each pair has a derivation."""
         found = np.array([Rule(e.source, e.target) in self._numbers for e in examples], np.bool_)
         rest = np.flatnonzero(~found).tolist()
@@ -78,7 +77,7 @@ class Deriver:
         return found
 
     def derive_all(
-        self, examples: Sequence[Example], engine: Engine = ONE_THREAD
+        self, examples: Sequence[Example], engine: Threads = ONE_THREAD
     ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
         """Give a derivation of each pair, as rules in preorder, end to end; and their numbers, 0 if there is none."""
         encoded = self.encode(side for example in examples for side in (example.source, example.target))
@@ -118,7 +117,7 @@ class Deriver:
 
     # inputs
 
-    def covered(self, sources: Sequence[Sequence[str]], engine: Engine = ONE_THREAD) -> npt.NDArray[np.bool_]:
+    def covered(self, sources: Sequence[Sequence[str]], engine: Threads = ONE_THREAD) -> npt.NDArray[np.bool_]:
         """Whether each input has a derivation, to any output; those that take too much memory count as not covered."""
         status = engine.map(
             _covered, np.arange(len(sources)), self.encode(sources), self._parser, doing="parsing inputs"
@@ -131,7 +130,7 @@ class Deriver:
 
     def batches(self, sources: Sequence[Sequence[str]], limits: Limits = DEFAULT) -> Iterator[Batch]:
         """Build the packed forests of inputs, in order, batch by batch."""
-        return batches(self.encode(sources), self._parser.value, limits)
+        return batches(self.encode(sources), self._parser, limits)
 
     def forests(self, sources: Sequence[Sequence[str]], limits: Limits = DEFAULT) -> source_chart.Forests:
         """Build the packed forests of inputs, as arrays."""
@@ -141,7 +140,7 @@ class Deriver:
         self,
         examples: Sequence[Example],
         limits: Limits = DEFAULT,
-        engine: Engine = ONE_THREAD,
+        engine: Threads = ONE_THREAD,
         largest: int | None = None,
     ) -> source_chart.Forests:
         """Build the packed forests of all derivations of pairs, as arrays; those of more than `largest` items not."""
@@ -176,7 +175,7 @@ class Deriver:
     def covered_spans(self, source: Sequence[str]) -> list[tuple[int, int]]:
         """Give the spans [i, j) that the grammar derives and that lie in no larger one, from left to right."""
         with DEFAULT.budget() as budget:
-            table = source_chart.derivable_spans(self._parser.value.trie, budget, self.encode([source]).values)
+            table = source_chart.derivable_spans(self._parser.trie, budget, self.encode([source]).values)
         if not len(table):
             raise AmbiguityError("the input is too long to say what parts of it are covered; look at a part of it")
         spans: list[tuple[int, int]] = []

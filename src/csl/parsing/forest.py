@@ -1,10 +1,9 @@
 """What a packed forest says: how many derivations there are, and the best of them.
 
-Each application has a cost: 1, so that the best derivation is the shortest, or what a model says. The k cheapest
-derivations are found bottom-up (Huang & Chiang 2005, algorithm 2): each vertex keeps its k best, drawn
-from a heap of combinations of its children's. If outputs must be distinct, each vertex keeps one derivation for each
-output. That loses nothing: two outputs of a child always give two outputs of the parent. With a applications it costs
-O(a + v k log k) for v vertices; more if many derivations have the same output, for which there is a budget.
+The best derivation is the shortest. The k shortest are found bottom-up (Huang & Chiang 2005, algorithm 2): each vertex
+keeps its k best, drawn from a heap of combinations of its children's. If outputs must be distinct, each vertex keeps
+one derivation for each output. That loses nothing: two outputs of a child always give two outputs of the parent. With
+a applications it costs O(a + v k log k) for v vertices; more if many derivations have the same output.
 """
 
 import heapq
@@ -16,20 +15,16 @@ import numpy as np
 import numpy.typing as npt
 
 from csl.grammar import Rule
-from csl.kernels.budget import Budget
 from csl.kernels.source_chart import Forests, OffsetArray
 from csl.parsing.derivation import MAX_OUTPUT, Derivation, expanded, target_length
-from csl.parsing.limits import check
 
 Places = npt.NDArray[np.int64]
-OBJECT = 16  # items that take as much memory and time as an application, or a derivation, that is a Python object
-TOKENS = 8  # of an output that take as much memory as an item
 
 
 class Ranked(NamedTuple):
-    """A derivation with its cost and its output."""
+    """A derivation with its size and its output."""
 
-    cost: float
+    size: int
     target: tuple[str, ...]
     derivation: Derivation
 
@@ -82,8 +77,8 @@ def compacted(forests: Forests, starts: Places) -> Compact:
     )
 
 
-Application = tuple[float, int, list[int]]
-"""Its cost, its rule, and the vertices of its children."""
+Application = tuple[int, list[int]]
+"""Its rule, and the vertices of its children."""
 
 
 class Forest:
@@ -95,10 +90,10 @@ class Forest:
 
     @classmethod
     def from_arrays(cls, arrays: Forests, rules: Sequence[Rule]) -> "Forest":
-        """Take the one forest in `arrays`, with a cost of 1 for each application."""
+        """Take the one forest in `arrays`."""
         children, arguments = arrays.children.tolist(), arrays.arguments.tolist()
         edges: list[Application] = [
-            (1, rule, children[begin:stop])
+            (rule, children[begin:stop])
             for rule, (begin, stop) in zip(arrays.rules.tolist(), pairwise(arguments), strict=True)
         ]
         return cls([edges[begin:stop] for begin, stop in pairwise(arrays.applications.tolist())], rules)
@@ -107,52 +102,46 @@ class Forest:
         """Count the derivations, exactly."""
         counts = [0] * len(self.vertices)
         for v in reversed(range(len(self.vertices))):
-            for _, _, children in self.vertices[v]:
+            for _, children in self.vertices[v]:
                 product = 1
                 for child in children:
                     product *= counts[child]
                 counts[v] += product
         return counts[0] if counts else 0
 
-    def best(self, limit: int, distinct: bool, budget: Budget | None = None) -> list[Ranked]:
-        """Give the cheapest derivations, at most `limit`; if `distinct`, one for each output."""
+    def best(self, limit: int, distinct: bool) -> list[Ranked]:
+        """Give the shortest derivations, at most `limit`; if `distinct`, one for each output."""
         best: list[list[Ranked]] = [[] for _ in self.vertices]
-        used = 0
         for v in reversed(range(len(self.vertices))):
-            best[v], used = self._best_of(v, best, limit, distinct, budget, used)
+            best[v] = self._best_of(v, best, limit, distinct)
         return best[0] if best else []
 
-    def _best_of(
-        self, v: int, best: list[list[Ranked]], limit: int, distinct: bool, budget: Budget | None, used: int
-    ) -> tuple[list[Ranked], int]:
-        """Give the best derivations of a vertex, and what was used of the budget so far."""
+    def _best_of(self, v: int, best: list[list[Ranked]], limit: int, distinct: bool) -> list[Ranked]:
+        """Give the best derivations of a vertex."""
         edges = self.vertices[v]
         heap = [
-            (cost + sum(best[child][0].cost for child in children), a, (0,) * len(children))
-            for a, (cost, _, children) in enumerate(edges)
+            (1 + sum(best[child][0].size for child in children), a, (0,) * len(children))
+            for a, (_, children) in enumerate(edges)
             if all(best[child] for child in children)
         ]
         heapq.heapify(heap)
         found: list[Ranked] = []
         seen = set()
         while heap and len(found) < limit:
-            if budget:
-                check(budget, used)
-            cost, a, ranks = heapq.heappop(heap)
-            _, rule, children = edges[a]
+            size, a, ranks = heapq.heappop(heap)
+            rule, children = edges[a]
             parts = [best[child][rank] for child, rank in zip(children, ranks, strict=True)]
             if target_length(self._rules[rule], [len(part.target) for part in parts]) <= MAX_OUTPUT:
                 target = expanded(self._rules[rule].target, [part.target for part in parts])
-                used += OBJECT + len(target) // TOKENS
                 if not distinct or target not in seen:
                     seen.add(target)
                     derivation = Derivation(self._rules[rule], tuple(part.derivation for part in parts))
-                    found.append(Ranked(cost, target, derivation))
+                    found.append(Ranked(size, target, derivation))
             # each combination has one predecessor: the one with its last rank that is not 0 made smaller
             last = max((t for t, rank in enumerate(ranks) if rank), default=0)
             for t in range(last, len(ranks)):
                 options, rank = best[children[t]], ranks[t] + 1
                 if rank < len(options):
-                    larger = cost - parts[t].cost + options[rank].cost
+                    larger = size - parts[t].size + options[rank].size
                     heapq.heappush(heap, (larger, a, (*ranks[:t], rank, *ranks[t + 1 :])))
-        return found, used
+        return found

@@ -67,12 +67,6 @@ class Limits:
             timer.cancel()
 
 
-def check(budget: Budget, items: int) -> None:
-    """Raise an error if the budget is spent, for work that is not done by kernels."""
-    if items > budget.items or budget.stop[0]:
-        raise AmbiguityError("the input has too many derivations, or there was too little time")
-
-
 def given_up(outcomes: Iterable[object], total: int) -> str:
     """Describe how many of the inputs were given up, and why; empty if none was."""
     why = Counter(o.value for o in outcomes if isinstance(o, Abstained) and o is not Abstained.NOT_COVERED)

@@ -15,8 +15,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from csl.engine.engine import Engine
-from csl.engine.threads import ONE_THREAD
+from csl.engine import ONE_THREAD, Threads
 from csl.examples import Example
 from csl.report.derivations import Bools, ContextRule, Derivations, Reading, evenly
 
@@ -60,7 +59,7 @@ def describe_uncovered(
     examples: Sequence[Example],
     readings: Sequence[Reading | None],
     derivations: Derivations,
-    engine: Engine = ONE_THREAD,
+    engine: Threads = ONE_THREAD,
 ) -> Uncovered:
     """Describe the inputs that have no reading; `examples` are their pairs, or empty if they are unlabelled."""
     deriver = derivations.deriver

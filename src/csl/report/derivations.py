@@ -13,8 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from csl.engine.engine import Broadcast, Engine
-from csl.engine.threads import ONE_THREAD
+from csl.engine import ONE_THREAD, Threads
 from csl.examples import Example
 from csl.grammar import Grammar
 from csl.kernels.inside import viterbi
@@ -53,11 +52,10 @@ class Reading(NamedTuple):
 class Derivations:
     """Derives pairs and inputs with the grammar of a run, and with its model if there is one."""
 
-    def __init__(self, grammar: Grammar, model: Model | None, max_units: int, engine: Engine = ONE_THREAD) -> None:
+    def __init__(self, grammar: Grammar, model: Model | None, max_units: int, engine: Threads = ONE_THREAD) -> None:
         self.rules = tuple(grammar)
         self._model, self._engine = model, engine
         self.deriver = model.deriver if model else Deriver(grammar, max_units)
-        self._kept = Broadcast((self.deriver, model))
         self._contexts = context_starts(grammar)
         self._place = {rule: k for k, rule in enumerate(self.rules)}
 
@@ -83,7 +81,7 @@ class Derivations:
     def _viterbi(
         self, build: Callable[..., Forests], items: Sequence[Any], avoid: Bools | None = None
     ) -> list[Preorder]:
-        state = (self._kept, self._contexts, build, items, avoid)
+        state = ((self.deriver, self._model), self._contexts, build, items, avoid)
         found = self._engine.chunks(_viterbi, np.arange(len(items)), *state, least=CHUNK)
         return [rules for part in found for rules in part]
 

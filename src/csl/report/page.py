@@ -15,8 +15,7 @@ from importlib.util import find_spec
 from itertools import groupby, zip_longest
 from pathlib import Path
 
-from csl.engine.engine import Engine
-from csl.engine.threads import ONE_THREAD
+from csl.engine import ONE_THREAD, Threads
 from csl.errors import InputError
 from csl.examples.score import percent
 from csl.files import write_text
@@ -46,7 +45,7 @@ CHARTS = {  # by section: a curve and its title
 
 
 def write_report(
-    run: Path, out: Path, *, test: Path | None = None, unlabelled: Path | None = None, engine: Engine = ONE_THREAD
+    run: Path, out: Path, *, test: Path | None = None, unlabelled: Path | None = None, engine: Threads = ONE_THREAD
 ) -> None:
     """Write the page of a run folder."""
     need_jinja()

@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from csl.engine.engine import Engine
-from csl.engine.threads import ONE_THREAD
+from csl.engine import ONE_THREAD, Threads
 from csl.examples import Example
 from csl.examples.score import Score, breakdown, by_category, by_length, correct, count_correct, percent, score
 from csl.report.coverage import Coverage, Uncovered, describe_coverage, describe_uncovered
@@ -96,7 +95,7 @@ class Report:
 
 
 def make_report(
-    run: Path, *, test: Path | None = None, unlabelled: Path | None = None, engine: Engine = ONE_THREAD
+    run: Path, *, test: Path | None = None, unlabelled: Path | None = None, engine: Threads = ONE_THREAD
 ) -> Report:
     """Gather what a report of a run shows.
 

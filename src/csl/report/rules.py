@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from csl.engine.threads import ONE_THREAD
+from csl.engine import ONE_THREAD
 from csl.examples import Example
 from csl.grammar import Nt, Rule, Symbol
 from csl.grammar.store import RuleStore

@@ -30,6 +30,8 @@ from csl.runs.recipe import Recipe, read_recipe
 
 if TYPE_CHECKING:
     from csl.model.model import Model
+    from csl.preparing.parser import Parser
+    from csl.preparing.preparation import Preparation
 
 RECORD, RECIPE, README, GRAMMAR = "run.json", "recipe.toml", "README.md", "grammar.txt"
 CHECKPOINTS = "checkpoints"
@@ -190,15 +192,48 @@ class RunFolder:
         path = self.file(f"data/{part}.tsv")
         return list(read_examples(path, columns=("category",))) if path else []
 
-    def seed_rules(self) -> list[Rule]:
+    def training(self) -> list[Example]:
+        """Read the training examples that grammar and model are learnt from: prepared, if they needed it."""
+        path = self.file("prepared/train.tsv")
+        return list(read_examples(path)) if path else self.examples()
+
+    def given_seed_rules(self) -> list[Rule]:
         """Read the seed rules that were given."""
         path = self.file("data/seed_rules.txt")
         return list(read_rules(path)) if path else []
 
-    def output_cfg(self) -> OutputCfg | None:
-        """Read the CFG of valid outputs."""
+    def seed_rules(self) -> list[Rule]:
+        """Read the seed rules: those given, and those for values."""
+        path = self.file("prepared/seed_rules.txt")
+        return list(read_rules(path)) if path else self.given_seed_rules()
+
+    def given_cfg(self) -> OutputCfg | None:
+        """Read the CFG of valid outputs that was given."""
         path = self.file("data/output.cfg")
         return OutputCfg.read(path) if path else None
+
+    def output_cfg(self) -> OutputCfg | None:
+        """Read the CFG of valid outputs: that of the categories that were found, or the one given."""
+        path = self.file("prepared/output.cfg")
+        return OutputCfg.read(path) if path else self.given_cfg()
+
+    def preparation(self) -> "Preparation | None":
+        """Read how raw text was prepared, if it was."""
+        from csl.preparing.preparation import Preparation  # noqa: PLC0415 — slow to import
+
+        path = self.file("prepared/preparation.json")
+        if path is None:
+            return None
+        try:
+            return Preparation.from_json(read_json(path))
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise InputError("not a preparation that csl wrote; redo the run with --no-resume", path) from error
+
+    def parser(self) -> "Parser":
+        """Read the parser: the model, for texts as they were given."""
+        from csl.preparing.parser import Parser  # noqa: PLC0415 — slow to import
+
+        return Parser(self.model(), self.preparation())
 
     def grammar(self) -> Grammar:
         """Read the grammar."""
@@ -333,3 +368,10 @@ def versions() -> dict[str, str]:
         except importlib.metadata.PackageNotFoundError:
             continue
     return found
+
+
+def output_cfg_of(model: Path) -> Path | None:
+    """Find the output CFG of the run that a model was trained in; `model` is the run folder or a folder inside."""
+    runs = [folder for folder in [model, *model.absolute().parents][:3] if (folder / RECORD).is_file()]
+    paths = [run / "data" / "output.cfg" for run in runs[:1]]
+    return next((path for path in paths if path.is_file()), None)

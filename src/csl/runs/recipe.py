@@ -20,7 +20,7 @@ from csl.baselines.nqg.config import NqgFitConfig, NqgInductionConfig
 from csl.errors import InputError, nearest
 from csl.induction import config as induction
 from csl.model import config as fitting
-from csl.options import changed, read_toml
+from csl.options import changed, find_preset, read_toml
 from csl.sampling import config as sampling
 from csl.seq2seq.config import TrainConfig
 
@@ -51,6 +51,8 @@ class DataOptions(BaseModel):
     input_column: Annotated[str, Field(description="the column with the input; none: seen from the file")] = ""
     output_column: Annotated[str, Field(description="the column with the output; none: seen from the file")] = ""
     skip_bad: Annotated[bool, Field(description="leave out rows that cannot be read")] = False
+    language: Annotated[str, Field(description="of the outputs; none given: seen from them; `none`: prepared")] = ""
+    keep_case: Annotated[bool, Field(description="do capitals in inputs matter?")] = False
 
     @property
     def files(self) -> dict[str, tuple[Path, ...]]:
@@ -83,6 +85,7 @@ class SampleOptions(sampling.SampleConfig):
     preset: Annotated[str, Field(description="auto: the options for data of any kind")] = ""
     number: Annotated[int, Field(ge=1, le=10**12, description="pairs to draw")] = 100_000
     provenance: Annotated[bool, Field(description="add columns: the derivation, and parent examples")] = False
+    force: Annotated[bool, Field(description="draw pairs even if the check says that they would do harm")] = False
     method: Annotated[
         Literal["grammar", "geca"], Field(description="grammar, or geca, of which only unique and window are options")
     ] = "grammar"
@@ -232,20 +235,24 @@ def _located(name: str, value: object, folder: Path) -> object:
     return os.path.normpath(folder / value) if isinstance(value, str) else value
 
 
-def _start(kind: type[BaseModel], find: Callable[[str], BaseModel]) -> Callable[[str], BaseModel]:
+def _start(kind: type[BaseModel], presets: Mapping[str, BaseModel]) -> Callable[[str], BaseModel]:
     """Start from a preset; with auto, what the preset leaves open is chosen when the examples are known."""
 
     def start(name: str) -> BaseModel:
-        known = {} if name == AUTO and kind is not SampleOptions else find(name).model_dump(exclude_unset=True)
+        known = (
+            {}
+            if name == AUTO and kind is not SampleOptions
+            else find_preset(presets, name).model_dump(exclude_unset=True)
+        )
         return kind(**known, preset=AUTO) if name == AUTO else kind(**known)
 
     return start
 
 
 PRESETS = {
-    "induction": _start(InductionOptions, induction.preset),
-    "fit": _start(FitOptions, fitting.preset),
-    "sampling": _start(SampleOptions, sampling.preset),
+    "induction": _start(InductionOptions, induction.PRESETS),
+    "fit": _start(FitOptions, fitting.PRESETS),
+    "sampling": _start(SampleOptions, sampling.PRESETS),
 }
 
 

@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from csl import __version__
-from csl.engine.engine import Engine
-from csl.engine.threads import ONE_THREAD
+from csl.engine import ONE_THREAD, Threads
 from csl.errors import InputError
 from csl.files import hash_file
 from csl.lock import folder_lock
@@ -35,7 +34,7 @@ class Work:
     folder: RunFolder
     recipe: Recipe
     key: str = ""
-    engine: Engine = ONE_THREAD
+    engine: Threads = ONE_THREAD
     device: str = "auto"  # of networks
     source: Path | None = None  # original files of benchmark data sets
 
@@ -102,8 +101,8 @@ class Run:
         return self.work.folder
 
     def do(self, stages: Iterable[Stage]) -> dict[str, Figures]:
-        """Carry out stages; return what each found."""
-        stages = list(stages)
+        """Carry out the stages that the recipe asks for; return what each found."""
+        stages = [stage for stage in stages if stage.applies(self.work.recipe)]
         if not self.main:
             return {stage.name: self._do(stage) for stage in stages}
         with folder_lock(self.folder.path):

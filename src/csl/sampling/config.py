@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from csl.errors import InputError, nearest
+from csl.errors import InputError
 
 DEEPEST = 200  # levels of a derivation that can be asked for
 Strategy = Literal["model", "tempered", "uniform", "coverage"]
@@ -63,16 +63,10 @@ class SampleConfig(BaseModel):
 
 
 PRESETS = {
+    "raw": SampleConfig(depths="even", max_depth=12),
     "auto": SampleConfig(strategy="tempered", temperature=2.0, depths="even", max_depth=0),
     "scan": SampleConfig(max_depth=5),
     "cogs": SampleConfig(depths="even"),
     "geoquery": SampleConfig(depths="even", max_depth=12),
     "smcalflow": SampleConfig(strategy="uniform", max_depth=10),
 }
-
-
-def preset(name: str) -> SampleConfig:
-    """Return a preset by name."""
-    if name not in PRESETS:
-        raise InputError(f"no preset {name!r}; {nearest(name, PRESETS)}")
-    return PRESETS[name]

@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from csl.engine.engine import Broadcast, Engine
-from csl.engine.threads import ONE_THREAD
+from csl.engine import ONE_THREAD, Threads
 from csl.errors import InputError
 from csl.examples import Example
 from csl.grammar import Grammar, Rule
@@ -155,12 +154,12 @@ class Sampler:
         """Whether the stream that was started last ended because nothing new came up."""
         return self._last is not None and self._last.exhausted
 
-    def stream(self, count: int, engine: Engine = ONE_THREAD) -> Stream:
+    def stream(self, count: int, engine: Threads = ONE_THREAD) -> Stream:
         """Draw `count` pairs, fewer if there are not so many; streams do not depend on each other."""
         self._last = Stream(lambda stream: self._samples(count, engine, stream))
         return self._last
 
-    def _samples(self, count: int, engine: Engine, stream: Stream) -> Iterator[Sample]:
+    def _samples(self, count: int, engine: Threads, stream: Stream) -> Iterator[Sample]:
         found, drawn, fresh = 0, 0, 0
         slots, known = np.zeros(1 << 16, np.uint64), 0  # keys of pairs that are not wanted (again)
         if self.config.new and self._train:
@@ -169,7 +168,7 @@ class Sampler:
         if count < 1:
             return
         keep = self._chances()
-        state = Broadcast((self._draw, self._deriver.arrays, self.config.max_length))
+        state = (self._draw, self._deriver.arrays, self.config.max_length)
         for start in count_from(0, CHUNK * engine.number):
             starts = np.arange(start, start + CHUNK * engine.number, CHUNK)
             for rules, offsets, x, xo, y, yo in chain(*engine.chunks(_chunks, starts, state, parts=engine.number)):

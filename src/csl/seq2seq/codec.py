@@ -78,6 +78,30 @@ class Codec:
         texts = self.tokenizer.batch_decode(ids, skip_special_tokens=True, clean_up_tokenization_spaces=False)
         return [" ".join(text.translate(self._back).split()) for text in texts]
 
+    def token_bytes(self) -> list[bytes]:
+        """Give what each token adds to a text that goes on; nothing for special tokens and parts of characters."""
+        ids = range(len(self.tokenizer))
+        special = set(self.tokenizer.all_special_ids)
+        try:
+            from llguidance.hf import from_tokenizer
+
+            whole = from_tokenizer(self.tokenizer, slices=[])  # knows tokenizers of bytes
+            found = [whole.decode_bytes([i]) for i in ids]
+        except ValueError:  # all others have whole characters
+            options = {"skip_special_tokens": True, "clean_up_tokenization_spaces": False}
+            decode = self.tokenizer.batch_decode
+            first = next(i for i in ids if i not in special and decode([[i]], **options)[0].strip())
+            [begin] = decode([[first]], **options)
+            texts = decode([[first, i] for i in ids], **options)
+            found = [text.removeprefix(begin).encode() if text.startswith(begin) else b"" for text in texts]
+        return [b"" if i in special else self._swapped_back(found[i]) for i in ids]
+
+    def _swapped_back(self, text: bytes) -> bytes:
+        try:
+            return text.decode().translate(self._back).encode()
+        except UnicodeDecodeError:  # a part of a character
+            return text
+
 
 def new_codec(config: TrainConfig, texts: Iterable[str]) -> Codec:
     """Make the codec of a model for texts, inputs and outputs; refuse texts that it cannot write."""

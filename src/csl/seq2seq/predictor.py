@@ -8,8 +8,9 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -18,6 +19,7 @@ from csl.files import hash_file, read_json, write_json
 from csl.seq2seq.batches import lengths_of, padded
 from csl.seq2seq.codec import CODEC, Codec, load_tokenizer
 from csl.seq2seq.config import TrainConfig
+from csl.seq2seq.mask import BeamMask, GreedyMask, OutputMask
 from csl.seq2seq.network import load_network, positions, save_network
 from csl.seq2seq.update import autocast
 
@@ -83,13 +85,13 @@ class Seq2Seq:
         k: int = 1,
         scores: bool = False,
         batch_size: int | None = None,
-        accept: Callable[[str], bool] | None = None,
+        mask: OutputMask | None = None,
         progress: Callable[[int], None] = lambda done: None,
     ) -> list[list[Prediction]]:
         """Give the k best outputs of each input, best first; greedily with one beam.
 
-        With `accept`, those of the beams' outputs that it accepts come first. `batch_size` inputs are predicted at a
-        time, by default as many as have `TOKENS` tokens. `progress` is called with the number of inputs done.
+        With a `mask` only outputs of its CFG are searched; there may be fewer than k. `batch_size` inputs are predicted
+        at a time, by default as many as have `TOKENS` tokens. `progress` is called with the number of inputs done.
         """
         if isinstance(inputs, str):
             raise InputError("predict needs a list of inputs, not one text; put it in brackets")
@@ -110,42 +112,57 @@ class Seq2Seq:
             chosen = order[done : done + size]
             low = enough_memory(f"batch_size, now {size}, or beams, now {beams}")
             with low, torch.inference_mode(), autocast(self.config, self.device):
-                some = self._batch([ids[i] for i in chosen], beams, beams if accept else k, scores)
+                some = self._batch([ids[i] for i in chosen], beams, k, scores, mask)
             for i, outputs in zip(chosen, some, strict=True):
-                found[i] = sorted(outputs, key=lambda p: not accept(p.text))[:k] if accept else outputs
+                found[i] = outputs
             done += len(chosen)
             progress(done)
-        return found
+        if lost := sum(not outputs for outputs in found):
+            line = (
+                f"{lost:,} of {len(ids):,} inputs get no output: none of {beams} is complete within max_target tokens"
+            )
+            warnings.warn(line, LimitWarning, stacklevel=2)
+        return [outputs or [Prediction("", -inf if scores else None)] for outputs in found]
 
-    def _batch(self, ids: list[list[int]], beams: int, k: int, scores: bool) -> list[list[Prediction]]:
+    def _batch(
+        self, ids: list[list[int]], beams: int, k: int, scores: bool, output_mask: OutputMask | None
+    ) -> list[list[Prediction]]:
         source, mask = (
             torch.from_numpy(a).to(self.device) for a in padded(ids, self.codec.tokenizer.pad_token_id or 0)
         )
-        written = self._write(source, mask, beams, k)
+        n = beams if output_mask else k  # some of the beams may not be complete
+        written = self._write(source, mask, beams, n, output_mask)
         texts = self.codec.decode(written.tolist())
         log_probs: Sequence[float | None] = [None] * len(texts)
         if scores:
-            log_probs = self._log_probs(source.repeat_interleave(k, 0), mask.repeat_interleave(k, 0), written)
+            log_probs = self._log_probs(source.repeat_interleave(n, 0), mask.repeat_interleave(n, 0), written)
         made = [Prediction(text, log_prob) for text, log_prob in zip(texts, log_probs, strict=True)]
+        valid = [output_mask is None or output_mask.accepts(row[1:]) for row in written.tolist()]
+        groups = ([made[j] for j in range(i, i + n) if valid[j]] for i in range(0, len(made), n))
         # in bf16 the search and the score may differ in the last digits
-        return [sorted(made[i : i + k], key=lambda p: -(p.log_prob or 0)) for i in range(0, len(made), k)]
+        return [sorted(group, key=lambda p: -(p.log_prob or 0))[:k] for group in groups]
 
-    def _write(self, source: torch.Tensor, mask: torch.Tensor, beams: int, k: int) -> torch.Tensor:
+    def _write(
+        self, source: torch.Tensor, mask: torch.Tensor, beams: int, k: int, output_mask: OutputMask | None
+    ) -> torch.Tensor:
         """Give the ids of the k best outputs of each input: the start symbol, the output, its end, padding."""
         tokenizer = self.codec.tokenizer  # special tokens are no part of an output, and decoding would hide them
         around = tokenizer("").input_ids  # but for those that training has around each
         never = [i for i in tokenizer.all_special_ids if i not in around and i != tokenizer.eos_token_id]
-        written = self._greedy(source, mask, never) if beams == 1 else None
+        written = self._greedy(source, mask, never, output_mask) if beams == 1 else None
         if written is not None:
             return written
-        options = {"length_penalty": 0.0} if beams > 1 else {}  # 0: the order is that of log p
+        options: dict[str, Any] = {"length_penalty": 0.0} if beams > 1 else {}  # 0: the order is that of log p
+        options |= {"logits_processor": [BeamMask(output_mask)]} if output_mask else {}
         found: torch.Tensor = self.network.generate(
             input_ids=source, attention_mask=mask, max_new_tokens=self.codec.max_target, num_beams=beams,
             num_return_sequences=k, do_sample=False, suppress_tokens=never, **options,
         )  # fmt: skip
         return found
 
-    def _greedy(self, source: torch.Tensor, mask: torch.Tensor, never: list[int]) -> torch.Tensor | None:
+    def _greedy(
+        self, source: torch.Tensor, mask: torch.Tensor, never: list[int], output_mask: OutputMask | None
+    ) -> torch.Tensor | None:
         """Take the likeliest token at each step, as `generate` does; None where rows of the cache cannot be dropped."""
         from transformers import EncoderDecoderCache
 
@@ -154,6 +171,7 @@ class Seq2Seq:
         written = torch.full((len(source), limit + 1), tokens.pad_token_id or 0, device=self.device)
         written[:, 0] = tokens.decoder_start_token_id
         rows, cache = torch.arange(len(source), device=self.device), None
+        guide = GreedyMask(output_mask, len(source)) if output_mask else None
         states = self.network.get_encoder()(input_ids=source, attention_mask=mask)
         for step in range(limit):
             made = self.network(
@@ -165,7 +183,7 @@ class Seq2Seq:
                 return None
             logits = made.logits[:, -1]
             logits[:, never] = -torch.inf
-            chosen = logits.argmax(-1)
+            chosen = guide.choose(logits) if guide else logits.argmax(-1)
             written[rows, step + 1] = chosen
             going = (~torch.isin(chosen, ends)).nonzero()[:, 0]
             if not len(going):
@@ -174,6 +192,8 @@ class Seq2Seq:
                 rows, mask = rows[going], mask[going]
                 states.last_hidden_state = states.last_hidden_state[going]
                 cache.batch_select_indices(going)
+                if guide:
+                    guide.keep(going)
         return written
 
     def _log_probs(self, source: torch.Tensor, mask: torch.Tensor, written: torch.Tensor) -> list[float]:

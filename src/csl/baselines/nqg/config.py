@@ -4,8 +4,6 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from csl.errors import InputError, nearest
-
 MAX_NONTERMINALS = 2  # of a rule; what NQG is limited to
 
 
@@ -28,13 +26,6 @@ PRESETS = {
     "cogs": NqgInductionConfig(),
     "geoquery": NqgInductionConfig(repeated_target=False, lone_target=False),
 }
-
-
-def preset(name: str) -> NqgInductionConfig:
-    """Return a preset by name."""
-    if name not in PRESETS:
-        raise InputError(f"no preset {name!r}; {nearest(name, PRESETS)}")
-    return PRESETS[name]
 
 
 class NqgFitConfig(BaseModel):

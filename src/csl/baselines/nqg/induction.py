@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from csl.baselines.nqg.config import MAX_NONTERMINALS, NqgInductionConfig
-from csl.engine.threads import ONE_THREAD
+from csl.engine import ONE_THREAD
 from csl.errors import InputError
 from csl.examples import Example
 from csl.grammar import Grammar, Rule

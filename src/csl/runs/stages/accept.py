@@ -34,7 +34,7 @@ def accept(run: Run) -> Figures:
     with folder_lock(folder.path):
         if not folder.is_run:
             run.do([Data()])
-        train, cfg = folder.examples(), folder.output_cfg()
+        train, cfg = folder.training(), folder.output_cfg()
         if not train:
             raise InputError("no training examples in this folder; `csl induce` copies them there", folder.path)
         for fault in faults(path, cfg):

@@ -16,7 +16,7 @@ from csl.grammar.notation import read_rules
 from csl.grammar.output_cfg import OutputCfg
 from csl.log import Log
 from csl.runs.folder import PARTS, Figures
-from csl.runs.recipe import READING, DataOptions, Recipe
+from csl.runs.recipe import READING, DataOptions
 from csl.runs.stage import Stage, Work
 
 log = Log("data")
@@ -111,8 +111,3 @@ def _fingerprint(path: Path) -> Any:
     if path.is_dir():
         return hash_folder(path)
     return str(path) if container_of(path) == "dataset" else hash_file(path)
-
-
-def needs_source(recipe: Recipe) -> bool:
-    """Whether the data of a recipe is made from original files."""
-    return bool(recipe.data.set) and recipe.data.split not in data_set(recipe.data.set).generated

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from csl.examples.score import Score, breakdown, score
 from csl.files import write_text
 from csl.log import Log
-from csl.model.evaluate import evaluate
+from csl.preparing.evaluate import evaluate
 from csl.runs.folder import PARTS, Figures
 from csl.runs.stage import Stage, Work
 from csl.seq2seq.predictions import ensemble
@@ -27,15 +27,15 @@ class Evaluate(Stage):
         self.labels = {"csl": "CSL", **{stage.system: stage.label for stage in trained}}
         self.labels |= {"ensemble": "ensemble of CSL and T5", "nqg_t5": "NQG-T5"}
         models = (name for stage in trained for name in stage.artefacts if not name.startswith("metrics/"))
-        self.may_read = ("data/dev.tsv", "data/test.tsv", "data/output.cfg", *models)
+        self.may_read = ("data/dev.tsv", "data/test.tsv", "data/output.cfg", "prepared/", *models)
 
     def run(self, work: Work) -> Figures:
-        model = work.folder.model()
+        parser = work.folder.parser()
         figures: Figures = {"systems": {}, "parts": {}}
         for part in PARTS:
             if examples := work.folder.examples(part):
                 log.progress(f"parsing {part} …")
-                found = evaluate(model, examples, work.engine)
+                found = evaluate(parser, examples, work.engine)
                 logs = {key: _number(getattr(found, key)) for key in ("log_p_xy", "log_p_y_given_x")}
                 figures["parts"][part] = {**_counts(found.score), **logs, "derivable": found.derivable}
         if not examples:  # of test

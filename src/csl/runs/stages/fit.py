@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from csl.engine.engine import Engine
-from csl.engine.threads import ONE_THREAD
+from csl.engine import ONE_THREAD, Threads
 from csl.errors import InputError
 from csl.examples import Example, split_tokens
 from csl.examples.formats import read_inputs
@@ -45,7 +44,7 @@ class Fit(Stage):
 
     name = "fit"
     reads = ("grammar.txt", "data/train.tsv")
-    may_read = ("data/output.cfg",)  # it is kept with the model, for parsing
+    may_read = ("data/output.cfg", "prepared/")  # it is kept with the model, for parsing
     artefacts = {
         "model.npz": "the model: `csl parse`, `csl evaluate`, `csl sample`",
         "unlabelled.txt": "inputs that the model labelled itself",
@@ -64,8 +63,8 @@ class Fit(Stage):
 
     def run(self, work: Work) -> Figures:
         folder, options = work.folder, work.recipe.fit
-        grammar, train = folder.grammar(), folder.examples()
-        config = resolve(options, len(grammar), len(train))
+        grammar, train = folder.grammar(), folder.training()
+        config = resolve(options, len(grammar), len(train), prepared=folder.preparation() is not None)
         labelled = Labelled(_unlabelled(folder, options), options.ratio)
 
         def checkpoints(name: str, start: FitConfig) -> Checkpoint:
@@ -107,11 +106,11 @@ def has_torch() -> bool:
     return importlib.util.find_spec("torch") is not None
 
 
-def resolve(options: FitOptions, rules: int, examples: int) -> FitConfig:
+def resolve(options: FitOptions, rules: int, examples: int, *, prepared: bool = False) -> FitConfig:
     """Give the options of a fit; without torch, those of expectation-maximisation."""
     config = only(FitConfig, options)
     if options.preset == AUTO:
-        chosen, reason = configs.choose(rules, examples)
+        chosen, reason = configs.choose(rules, examples, prepared=prepared)
         log.info(f"auto: {reason}")
         config = changed(chosen, config.model_dump(exclude_unset=True))
     if config.optimizer == "adam" and not has_torch():
@@ -127,7 +126,7 @@ def fit(
     *,
     labelled: Labelled | None = None,
     output_cfg: OutputCfg | None = None,
-    engine: Engine = ONE_THREAD,
+    engine: Threads = ONE_THREAD,
     checkpoints: Checkpoints = lambda name, start: Checkpoint(),
 ) -> Fitted:
     """Fit a model, from each start; then again with the inputs that it labels. The same in memory and in a folder."""

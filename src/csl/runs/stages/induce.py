@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from csl.engine.engine import Engine
-from csl.engine.threads import ONE_THREAD
+from csl.engine import ONE_THREAD, Threads
 from csl.errors import CslError
 from csl.examples import Example
 from csl.grammar import Rule, write_grammar
@@ -35,7 +34,7 @@ class Induce(Stage):
     name = "induce"
     keeps = True
     reads = ("data/train.tsv",)
-    may_read = ("data/seed_rules.txt", "data/output.cfg")
+    may_read = ("data/seed_rules.txt", "data/output.cfg", "prepared/")
     artefacts = {
         "grammar.txt": "the induced grammar: `csl grammar show`, `csl grammar explain`",
         "seed_rules.txt": "the seed rules of the grammar: those given, and those chosen by auto",
@@ -46,7 +45,7 @@ class Induce(Stage):
         return options_of(work.recipe.induction)
 
     def run(self, work: Work) -> Figures:
-        folder, train, cfg = work.folder, work.folder.examples(), work.folder.output_cfg()
+        folder, train, cfg = work.folder, work.folder.training(), work.folder.output_cfg()
         checkpoint = folder.checkpoint(self.name, work.key, self.name)
         last = time.perf_counter()
 
@@ -55,7 +54,8 @@ class Induce(Stage):
             seconds, last = time.perf_counter() - last, time.perf_counter()
             checkpoint.log(json.dumps({"stage": self.name, **asdict(step), "seconds": round(seconds, 3)}))
 
-        config, rules, reasons = resolve(work.recipe.induction, train, folder.seed_rules(), cfg)
+        prepared = folder.preparation() is not None
+        config, rules, reasons = resolve(work.recipe.induction, train, folder.seed_rules(), cfg, prepared=prepared)
         induced = induce(
             train, config, seed_rules=rules, output_cfg=cfg, engine=work.engine, progress=report, checkpoint=checkpoint
         )
@@ -90,7 +90,12 @@ def options_of(options: Any) -> dict[str, Any]:
 
 
 def resolve(
-    options: InductionOptions, examples: Sequence[Example], seed_rules: Iterable[Rule], output_cfg: OutputCfg | None
+    options: InductionOptions,
+    examples: Sequence[Example],
+    seed_rules: Iterable[Rule],
+    output_cfg: OutputCfg | None,
+    *,
+    prepared: bool = False,
 ) -> tuple[InductionConfig, list[Rule], list[str]]:
     """Give the options, all seed rules, and what auto chose, with reasons."""
     own = list(seed_rules)
@@ -99,7 +104,7 @@ def resolve(
             log.info(missed)
         return only(InductionConfig, options), own, []
     log.progress("looking at the examples (the first run compiles for a while) …")
-    choice = auto.choose(examples, own, output_cfg)
+    choice = auto.PREPARED if prepared else auto.choose(examples, own, output_cfg)
     for reason in choice.reasons:
         log.info(f"auto: {reason}")
     given = options.model_dump(exclude_unset=True, exclude={"preset"})
@@ -112,7 +117,7 @@ def induce(
     *,
     seed_rules: Iterable[Rule] = (),
     output_cfg: OutputCfg | None = None,
-    engine: Engine = ONE_THREAD,
+    engine: Threads = ONE_THREAD,
     progress: Callable[[Step], None] = lambda _: None,
     checkpoint: Checkpoint | None = None,
 ) -> Induced:

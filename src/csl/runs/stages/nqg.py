@@ -38,6 +38,7 @@ class NqgInduce(Stage):
     keeps = True
     group = "nqg"
     reads = ("data/train.tsv",)
+    may_read = ("prepared/",)
 
     def __init__(self, name: str = "nqg_induce", place: str = "") -> None:
         self.name, self._place = name, place
@@ -62,7 +63,7 @@ class NqgInduce(Stage):
                 log.progress(f"NQG: inducing: gain {added.gain:,.1f}, {added.rules:,} rules: {added.rule}")
 
         log.progress("NQG: inducing a grammar (the first run compiles for a while) …")
-        grammar = induce(work.folder.examples(), only(NqgInductionConfig, work.recipe.nqg), report)
+        grammar = induce(work.folder.training(), only(NqgInductionConfig, work.recipe.nqg), report)
         write_text(work.folder.path / "metrics" / f"{self.name}.jsonl", "".join(f"{line}\n" for line in lines))
         write_grammar(work.folder.path / self._place / "grammar.txt", grammar)
         return {"rules": len(grammar), "arities": [rule.arity for rule in grammar].count(0)}
@@ -85,7 +86,7 @@ class NqgFit(Stage):
         self.name, self._place, self.system, self.label = name, place, system, label
         self._linked = bool(grammar)
         self._grammar = grammar or f"{place}/grammar.txt".lstrip("/")
-        self.reads, self.may_read = ("data/train.tsv", self._grammar), ("data/output.cfg",)
+        self.reads, self.may_read = ("data/train.tsv", self._grammar), ("data/output.cfg", "prepared/")
         own = {f"{place}/grammar.txt": "the grammar of the run"} if grammar else {}
         self.artefacts = own | {
             f"{place}/nqg/".lstrip("/"): "NQG's model: `csl nqg parse`, `csl nqg evaluate`",
@@ -123,7 +124,7 @@ class NqgFit(Stage):
 
         log.progress(f"{self.name}: loading the encoder, building forests …")
         fitted = fit(
-            read_grammar(place / "grammar.txt"), folder.examples(), Encoder.load(work.recipe.nqg.encoder),
+            read_grammar(place / "grammar.txt"), folder.training(), Encoder.load(work.recipe.nqg.encoder),
             only(NqgFitConfig, work.recipe.nqg), output_cfg=cfg, device=str(choose_device(work.device)),
             progress=report, checkpoint=checkpoint,
         )  # fmt: skip

@@ -9,11 +9,12 @@ from csl.runs.stages.fit import Fit
 from csl.runs.stages.induce import Induce
 from csl.runs.stages.merge import Merge
 from csl.runs.stages.nqg import NqgFit, NqgInduce
+from csl.runs.stages.prepare import Prepare
 from csl.runs.stages.report import Report
 from csl.runs.stages.sample import Sample
 from csl.runs.stages.train import Train
 
-DATA, INDUCE, FIT, CHECK, SAMPLE, MERGE = Data(), Induce(), Fit(), Check(), Sample(), Merge()
+DATA, PREPARE, INDUCE, FIT, CHECK, SAMPLE, MERGE = Data(), Prepare(), Induce(), Fit(), Check(), Sample(), Merge()
 TRAIN = Train()  # of `csl train`
 PLAIN = Train("plain", "t5", "T5")
 AUGMENTED = Train("augmented", "augmented", "T5 with augmentation")
@@ -25,9 +26,9 @@ EVALUATE = Evaluate(TRAINED)
 REPORT = Report()
 
 STAGES: tuple[Stage, ...] = (  # of `csl run`
-    DATA, INDUCE, FIT, SAMPLE, MERGE, PLAIN, AUGMENTED, NQG_INDUCE, NQG, SPAN_LABEL, EVALUATE, REPORT,
+    DATA, PREPARE, INDUCE, FIT, SAMPLE, MERGE, PLAIN, AUGMENTED, NQG_INDUCE, NQG, SPAN_LABEL, EVALUATE, REPORT,
 )  # fmt: skip
-AUGMENT: tuple[Stage, ...] = (DATA, INDUCE, FIT, CHECK, SAMPLE, MERGE)  # of `csl augment`
+AUGMENT: tuple[Stage, ...] = (DATA, PREPARE, INDUCE, FIT, CHECK, SAMPLE, MERGE)  # of `csl augment`
 SYSTEMS = EVALUATE.labels
 CONTENTS = {
     "recipe.toml": "all options; `csl run recipe.toml --seed N` repeats the run with seed N",

@@ -1,25 +1,27 @@
 """Sampling: new pairs from grammar and model, or by GECA; streamed to files, with a data card beside them."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from csl import __version__
 from csl.baselines.geca import Geca
-from csl.engine.engine import Engine
+from csl.engine import Threads
 from csl.errors import InputError
 from csl.examples import Example, read_examples, write_examples
 from csl.files import hash_file, is_stream, write_json
 from csl.log import Log
+from csl.preparing.filling import Filling
 from csl.runs.folder import Figures
-from csl.runs.recipe import Recipe, SampleOptions, only
+from csl.runs.recipe import AUTO, Recipe, SampleOptions, only
 from csl.runs.stage import Stage, Work, hash_of
-from csl.sampling.config import SampleConfig
+from csl.sampling.config import PRESETS, SampleConfig
 from csl.sampling.sampler import Sampler
 
 log = Log("sample")
+DRAWS = 20  # of pairs with placeholders, at most, for a pair of raw text
 EVERY = 1000  # pairs between two lines of progress
 
 
@@ -28,7 +30,7 @@ class Sample(Stage):
 
     name = "sample"
     reads = ("data/train.tsv",)
-    may_read = ("data/output.cfg",)
+    may_read = ("data/output.cfg", "prepared/")
     artefacts = {"samples.tsv": "synthetic pairs", "samples.card.json": "how they were drawn"}
 
     def needs(self, recipe: Recipe) -> Sequence[str]:
@@ -43,6 +45,8 @@ class Sample(Stage):
         options, train = work.recipe.sampling, work.folder.examples()
         path, about = work.folder.path / "samples.tsv", {"licence": work.folder.licence()}
         try:
+            if (check := work.folder.record.stages.get("check")) and not options.force and check.figures["refused"]:
+                raise NothingError(f"{check.figures['refused']}; --force draws pairs anyway")
             source = pairs_of(work, options, train)
         except NothingError as error:
             log.warning(f"nothing to sample: {error}")
@@ -81,22 +85,28 @@ def pairs_of(work: Work, options: SampleOptions, train: Sequence[Example]) -> Pa
     """Open what pairs are drawn from: grammar and model, or GECA."""
     if options.method == "geca":
         return swaps(Geca(train, options.geca, log.progress), options.provenance)
-    return drawn(sampler_of(work, options, train), options, work.engine)
+    pairs = drawn(sampler_of(work, options), options, work.engine)
+    if preparation := work.folder.preparation():
+        examples = work.folder.training()
+        filling = Filling(preparation, work.folder.model(), examples, seed=options.seed, engine=work.engine)
+        return replace(pairs, stream=lambda number: filling.fill(pairs.stream(DRAWS * number), number, known=train))
+    return pairs
 
 
-def sampler_of(work: Work, options: SampleOptions, train: Sequence[Example]) -> Sampler:
+def sampler_of(work: Work, options: SampleOptions) -> Sampler:
     """Open the sampler of a run folder."""
-    folder = work.folder
-    model = folder.model() if options.needs_model else None
+    folder, prepared = work.folder, work.folder.preparation() is not None
+    config = PRESETS["raw"] if prepared and options.preset == AUTO else only(SampleConfig, options)
+    config = config.model_copy(update={"seed": options.seed})
+    model = folder.model() if config.needs_model else None
     grammar = model.grammar if model else folder.grammar()
-    config, cfg = only(SampleConfig, options), folder.output_cfg()
     try:
-        return Sampler(grammar, config, model=model, output_cfg=cfg, train=train)
+        return Sampler(grammar, config, model=model, output_cfg=folder.output_cfg(), train=folder.training())
     except InputError as error:
         raise NothingError(str(error)) from error
 
 
-def drawn(sampler: Sampler, options: SampleOptions, engine: Engine) -> Pairs:
+def drawn(sampler: Sampler, options: SampleOptions, engine: Threads) -> Pairs:
     """Give pairs that a sampler draws.
 
     With provenance each has two more columns: the numbers of the rules of its derivation (lines of the grammar) and,

@@ -1,5 +1,6 @@
-"""Threads of one machine, for kernels that release the GIL. Nothing is copied.
+"""Work over many items, spread over threads, for kernels that release the GIL. Nothing is copied.
 
+A function is applied to chunks of items, and the results come in order: any number of threads gives the same bytes.
 Even a single thread is one beside the main thread, which waits: so Ctrl-C is answered while a kernel runs. Work is cut
 into chunks of about a quarter of a second, so that progress can be shown and work nobody waits for any more soon ends.
 """
@@ -14,18 +15,18 @@ from typing import Any
 
 import numpy as np
 
-from csl.engine.engine import Broadcast, Engine, Growing, are_few
 from csl.errors import InputError
 from csl.log import Log
 
 log = Log("engine")
+SMALL = 1000  # items that are not worth a second thread, unless a call says otherwise
 PACE = 0.25  # seconds that a chunk should take
 LOOK = 0.5  # seconds between two looks at whether a signal came
 SHOWN = 1.0  # seconds after which progress is shown
 
 
-class Threads(Engine):
-    """A pool of threads."""
+class Threads:
+    """A pool of threads; `number` chunks are worked on at once."""
 
     def __init__(self, number: int = 1) -> None:
         if number < 1:
@@ -43,11 +44,6 @@ class Threads(Engine):
             self._started = os.getpid(), ThreadPoolExecutor(self.number)
         return self._started[1]
 
-    @property
-    def local(self) -> "Threads":
-        """The threads themselves."""
-        return self
-
     def chunks(
         self,
         function: Callable[..., Any],
@@ -57,12 +53,22 @@ class Threads(Engine):
         least: int | None = None,
         doing: str = "",
     ) -> list[Any]:
-        """Apply the function to chunks."""
-        values = [part.value if isinstance(part, Broadcast | Growing) else part for part in state]
+        """Call `function(chunk, *state)` for chunks of `items`; return the results in order.
+
+        `parts` fixes the number of chunks, for results that depend on it, such as sums of floats. Fewer than `least`
+        items are not spread. If it takes long, progress is reported with the words `doing`.
+        """
         if parts or not len(items):
-            futures = [self._submit(function, chunk, *values) for chunk in np.array_split(items, parts or 1)]
+            futures = [self._submit(function, chunk, *state) for chunk in np.array_split(items, parts or 1)]
             return list(map(_result, futures))
-        return self._paced(lambda chunk: function(chunk, *values), items, 1 if are_few(items, least) else 0, doing)
+        few = len(items) < (SMALL if least is None else min(least, SMALL))
+        return self._paced(lambda chunk: function(chunk, *state), items, 1 if few else 0, doing)
+
+    def map(
+        self, function: Callable[..., Any], items: Any, *state: Any, least: int | None = None, doing: str = ""
+    ) -> Any:
+        """Like `chunks`, for functions that return one result an item: the results as one array."""
+        return np.concatenate(self.chunks(function, items, *state, least=least, doing=doing))
 
     def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Call a function that may take long, so that Ctrl-C is answered meanwhile."""

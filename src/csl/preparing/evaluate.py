@@ -1,17 +1,16 @@
-"""How good a model is as a parser: accuracy, coverage, precision, log probabilities."""
+"""How good a parser is: accuracy, coverage, precision, log probabilities."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from csl.engine.engine import Engine
-from csl.engine.threads import ONE_THREAD
+from csl.engine import ONE_THREAD, Threads
 from csl.examples import Example
 from csl.examples.score import Match, Score, score
-from csl.model.model import Model
 from csl.parsing.deriver import DEFAULT
 from csl.parsing.limits import Abstained, Limits, given_up
+from csl.preparing.parser import Parser
 
 
 @dataclass(frozen=True)
@@ -28,19 +27,20 @@ class Evaluation:
 
 
 def evaluate(
-    model: Model,
+    parser: Parser,
     examples: Sequence[Example],
-    engine: Engine = ONE_THREAD,
+    engine: Threads = ONE_THREAD,
     limits: Limits = DEFAULT,
     match: Match = "language",
 ) -> Evaluation:
     """Parse the inputs and compare with the outputs."""
-    found = model.outcomes([example.source for example in examples], engine, limits)
-    outputs = ["" if isinstance(outcome, Abstained) else outcome.text for outcome in found]
-    joint = model.log_probs(examples, engine, limits)
+    found = parser.answers([example.source_text for example in examples], engine, limits)
+    outputs = ["" if isinstance(answer, Abstained) else answer.text for answer in found]
+    known = [parser.example(example) for example in examples]
+    joint = parser.model.log_probs(known, engine, limits)
     derivable = np.isfinite(joint)
-    inputs = [example.source for example, good in zip(examples, derivable, strict=True) if good]
-    given = joint[derivable] - model.log_prob_inputs(inputs, engine, limits)
+    inputs = [example.source for example, good in zip(known, derivable, strict=True) if good]
+    given = joint[derivable] - parser.model.log_prob_inputs(inputs, engine, limits)
     return Evaluation(
         outputs,
         given_up(found, len(found)),

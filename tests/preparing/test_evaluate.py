@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
+from csl.model.evaluate import Evaluation, evaluate
 
-from csl.engine.threads import Threads
+from csl.engine import Threads
 from csl.examples import Example
 from csl.grammar import parse_grammar
 from csl.grammar.output_cfg import OutputCfg
 from csl.model.config import PRESETS, FitConfig, choose
-from csl.model.evaluate import Evaluation, evaluate
 from csl.model.fit import fit
 from csl.model.model import Model
 

@@ -1,1 +1,0 @@
-"""Engines: how work over many items is spread, over threads of one machine or over workers of a Ray cluster."""

@@ -1,0 +1,266 @@
+"""Categories of outputs: a typed output CFG made from the training outputs alone.
+
+Each slot has a category: what can stand there. The *coarse* categories join all slots that share a filler; what they
+refuse is nonsense, and they are for learning and parsing. In the *fine* ones a slot takes what it has in training, and
+what like slots take that it may lack by chance; they are for sampling, which must not only be valid but plausible.
+
+A production says what a category can be: an operator with a category for each argument, a list of any number of items,
+a leaf, or a placeholder for a value. Operators that take the same arguments to the same category have a category of
+their own, so that one word of the input can be one operator: `C => ##OP ( ##D )`, `OP => state`. The keys of a record
+come once each, in the order that training has.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from csl.grammar import Nt, Rule
+from csl.grammar.output_cfg import ROOT, Category, OutputCfg, Production
+from csl.preparing.trees import ROOT as ROOT_SLOT
+from csl.preparing.trees import Node, Slot
+from csl.preparing.values import MOST, is_placeholder
+
+SHARED = 0.5  # of the leaves of a slot are leaves of another, at least, if they have one category
+OPERATORS = 3  # a leaf that so many operators of a kind are applied to needs no word in the input
+LIKE = 0.25  # of the fillers of two slots are fillers of both, at least, if one can lend to the other
+EXPECTED = 3.0  # times that a filler would come up in a slot; one that did not is not for this slot
+
+Symbols = tuple[str | Category, ...]
+Shape = tuple[Hashable, ...]
+Fillers = Mapping[Slot, Counter[Shape]]
+
+
+@dataclass(frozen=True)
+class Categories:
+    """An output CFG, how often each production is used in training, and the seed rules that it suggests."""
+
+    cfg: OutputCfg
+    counts: Mapping[Production, int]
+    seed_rules: tuple[Rule, ...]
+
+    @classmethod
+    def learn(cls, trees: Sequence[Node], orders: Mapping[str, Sequence[str]], *, fine: bool = False) -> "Categories":
+        """Find the categories of training outputs; records have their keys in the order given."""
+        fillers: dict[Slot, Counter[Shape]] = defaultdict(Counter)
+        for tree in trees:
+            for node in tree.walk():
+                fillers[node.slot][_shape(node)] += 1
+        groups = _like(fillers) if fine else _sharing(fillers)
+        builder = _Builder(_named(groups, fillers), orders)
+        for tree in trees:
+            for node in tree.walk():
+                builder.add(node)
+        counts = builder.productions(groups, fillers)
+        productions = sorted(counts, key=lambda p: (p.lhs != ROOT, p.lhs, -counts[p], str(p)))
+        return cls(OutputCfg(productions), {p: counts[p] for p in productions}, tuple(builder.seed_rules()))
+
+
+Groups = Sequence[tuple[list[Slot], Collection[Shape]]]
+"""Slots of one category, and what can fill them."""
+
+
+@dataclass(frozen=True)
+class _Body:
+    """What a filler is made of: its own tokens and categories, and where among them its operator is, if it has one."""
+
+    symbols: Symbols
+    operator: int | None
+
+
+class _Builder:
+    """Collects what fillers are made of, and makes productions of it."""
+
+    def __init__(self, names: Mapping[Slot, Category], orders: Mapping[str, Sequence[str]]) -> None:
+        self._names = names
+        self._orders = orders
+        self._lists: Counter[Production] = Counter()
+        self._bodies: dict[Shape, dict[_Body, None]] = defaultdict(dict)
+        self._applied: dict[tuple[Symbols, Symbols, tuple[str, ...]], set[str]] = defaultdict(set)
+
+    def add(self, node: Node) -> None:
+        """Look at a node of an output."""
+        body: _Body
+        if is_placeholder(node.tokens[0]):
+            stem = node.tokens[0].rpartition("»")[0]
+            self._bodies[_shape(node)] |= {_Body((f"{stem}»{i}",), None): None for i in range(MOST)}
+            return
+        if node.kind == "list" and (parts := _split(node)):
+            before, joint, after = parts
+            items = self._items(node, joint)
+            first = () if before or after else (self._names[node.children[0].slot], *(joint or ()))
+            body = _Body((*before, *first, items, *after), None)  # without brackets there are two items, at least
+        else:
+            children = iter(node.children)
+            symbols = tuple(self._names[next(children).slot] if token is None else token for token in node.pattern)
+            own = [i for i, token in enumerate(symbols) if token == node.operator]
+            body = _Body(symbols, own[0] if len(own) == 1 and node.children else None)
+            self._count_applied(node, body)
+        self._bodies[_shape(node)][body] = None
+
+    def _items(self, node: Node, joint: Symbols | None) -> Category:
+        """Give the category of the items of a list, with commas or whatever is between them."""
+        first = node.children[0]
+        item = self._names[first.slot]
+        order = self._orders.get(node.label) if first.kind == "member" else None
+        if order is None:
+            items = Category(f"{item.name}_LIST")
+            self._lists[Production(items, (item,))] += 1
+            if joint is not None:
+                self._lists[Production(items, (item, *joint, items))] += 1
+            return items
+        places = [Category(f"{item.name}_{i + 1}") for i in range(len(order))]
+        for key, place, later in zip(order, places, [*places[1:], None], strict=True):
+            member = Category(f"{item.name}_{key}")
+            self._lists[Production(place, (member,))] += 1
+            if later:
+                self._lists[Production(place, (later,))] += 1
+                if joint is not None:
+                    self._lists[Production(place, (member, *joint, later))] += 1
+        return places[0]
+
+    def _count_applied(self, node: Node, body: _Body) -> None:
+        """Remember which operators are applied to a leaf."""
+        if body.operator is not None and len(node.children) == 1 and node.children[0].is_literal:
+            leaf = node.children[0].tokens
+            if not is_placeholder(leaf[0]):
+                before, after = body.symbols[: body.operator], body.symbols[body.operator + 1 :]
+                self._applied[before, after, leaf].add(node.operator)
+
+    def productions(self, groups: Groups, fillers: Fillers) -> Counter[Production]:
+        """Give all productions with their counts; operators that share a frame have a category of their own."""
+        counts = self._lists.copy()
+        numbers: Counter[str] = Counter()
+        for slots, shapes in groups:
+            lhs = self._names[slots[0]]
+            uses = sum((fillers[slot] for slot in slots), Counter())
+            frames: dict[tuple[Symbols, Symbols], Counter[str]] = defaultdict(Counter)
+            for shape in sorted(shapes, key=repr):
+                for body in self._bodies[shape]:
+                    if body.operator is None:
+                        name = Category(f"{lhs.name}_{shape[2]}") if self._is_ordered(shape) else lhs
+                        counts[Production(name, body.symbols)] += uses[shape]
+                    else:
+                        frame = body.symbols[: body.operator], body.symbols[body.operator + 1 :]
+                        frames[frame][str(body.symbols[body.operator])] += uses[shape]
+            for (before, after), operators in frames.items():
+                if len(operators) == 1:
+                    counts[Production(lhs, (*before, *operators, *after))] += operators.total()
+                    continue
+                numbers[lhs.name] += 1
+                number = numbers[lhs.name]
+                category = Category(f"{lhs.name}_OP{number if number > 1 else ''}")
+                counts[Production(lhs, (*before, category, *after))] += operators.total()
+                counts.update({Production(category, (operator,)): n for operator, n in operators.items()})
+        return counts
+
+    def _is_ordered(self, shape: Shape) -> bool:
+        return shape[0] == "member" and shape[1] in self._orders
+
+    def seed_rules(self) -> Iterator[Rule]:
+        """Give rules for operators whose argument is not said: ⟨NT_1, NT_1 ( all )⟩."""
+        made: dict[Rule, None] = {}
+        for (before, after, leaf), operators in self._applied.items():
+            if len(operators) >= OPERATORS:
+                target: list[str | Nt] = []
+                for symbol in (*before, Nt(1), *after):
+                    target += leaf if isinstance(symbol, Category) else (symbol,)
+                made[Rule((Nt(1),), tuple(target))] = None
+        yield from made
+
+
+def _split(node: Node) -> tuple[Symbols, Symbols | None, Symbols] | None:
+    """Give the tokens before the items of a list, between any two of them, and after; None if these differ."""
+    holes = [i for i, token in enumerate(node.pattern) if token is None]
+    joints = {node.pattern[a + 1 : b] for a, b in pairwise(holes)}
+    if not holes or len(joints) > 1:
+        return None
+    before, after = node.pattern[: holes[0]], node.pattern[holes[-1] + 1 :]
+    return before, next(iter(joints), None), after  # type: ignore[return-value]  # None is for children only
+
+
+def _shape(node: Node) -> Shape:
+    """Say what fills a slot: a value by its type, a leaf by its tokens, an operator with its number of arguments."""
+    if is_placeholder(node.tokens[0]):
+        return ("value", node.tokens[0].rpartition("»")[0])
+    if node.is_literal:
+        return ("leaf", node.tokens)
+    if node.kind == "member":
+        return ("member", node.slot[0], node.label)
+    return ("list" if node.kind == "list" else len(node.children), node.label)
+
+
+def _sharing(fillers: Fillers) -> Groups:
+    """Join all slots that share an operator or a type of values, or many of their leaves."""
+    above: dict[Slot, Slot] = {slot: slot for slot in fillers}
+
+    def top(slot: Slot) -> Slot:
+        while above[slot] != slot:
+            slot = above[slot]
+        return slot
+
+    leaves = {slot: {shape for shape in shapes if shape[0] == "leaf"} for slot, shapes in fillers.items()}
+    holders: dict[Shape, list[Slot]] = defaultdict(list)
+    for slot, shapes in fillers.items():
+        for shape in shapes if slot != ROOT_SLOT else ():
+            for other in holders[shape][: None if shape[0] == "leaf" else 1]:
+                common, least = leaves[slot] & leaves[other], min(len(leaves[slot]), len(leaves[other]))
+                if shape[0] != "leaf" or len(common) >= SHARED * least:
+                    above[top(slot)] = top(other)
+            holders[shape].append(slot)
+    groups: dict[Slot, list[Slot]] = defaultdict(list)
+    for slot in fillers:
+        groups[top(slot)].append(slot)
+    return [(group, {shape for slot in group for shape in fillers[slot]}) for group in groups.values()]
+
+
+def _like(fillers: Fillers) -> Groups:
+    """Give each slot its own fillers, and those of like slots that it may lack by chance; join slots that are equal.
+
+    A filler is lent if it would have been expected less than a few times, from its share in the slots that are alike.
+    """
+    holders: dict[Shape, list[Slot]] = defaultdict(list)
+    for slot, shapes in fillers.items():
+        for shape in shapes:
+            holders[shape].append(slot)
+    taken: dict[frozenset[Shape], list[Slot]] = defaultdict(list)
+    for slot, shapes in fillers.items():
+        others = {other for shape in shapes for other in holders[shape]} - {slot, ROOT_SLOT}
+        likeness = {
+            other: len(shapes.keys() & fillers[other].keys()) / len(shapes.keys() | fillers[other].keys())
+            for other in others
+        }
+        near = {other: value for other, value in likeness.items() if value >= LIKE and slot != ROOT_SLOT}
+        shares: Counter[Shape] = Counter()
+        for other, value in sorted(near.items()):
+            for shape, count in fillers[other].items():
+                shares[shape] += value * count / fillers[other].total() / sum(near.values())  # type: ignore[assignment]
+        lent = {shape for shape, share in shares.items() if share * shapes.total() < EXPECTED}
+        taken[frozenset(shapes) | lent if slot != ROOT_SLOT else frozenset(shapes)].append(slot)
+    groups: list[tuple[list[Slot], Collection[Shape]]] = []
+    for shapes_taken, slots in taken.items():
+        own = [slot for slot in slots if slot == ROOT_SLOT]
+        groups += [(own, shapes_taken)] if own else []
+        groups += [(rest, shapes_taken)] if (rest := [slot for slot in slots if slot != ROOT_SLOT]) else []
+    return groups
+
+
+def _named(groups: Groups, fillers: Fillers) -> dict[Slot, Category]:
+    """Name categories."""
+    names: dict[Slot, Category] = {}
+    taken: Counter[str] = Counter()
+    for slots, _ in groups:
+        name = _name(slots, sum((fillers[slot] for slot in slots), Counter()))
+        taken[name] += 1
+        category = ROOT if slots == [ROOT_SLOT] else Category(name if taken[name] == 1 else f"{name}{taken[name]}")
+        names |= dict.fromkeys(slots, category)
+    return names
+
+
+def _name(slots: Sequence[Slot], fillers: Counter[Shape]) -> str:
+    """Name a category after a key, or after its commonest filler."""
+    keys = Counter(slot[1] for slot in slots if len(slot) == 2 and slot[1] != "*")
+    _, what, *_ = fillers.most_common(1)[0][0]
+    text = keys.most_common(1)[0][0] if keys else " ".join(what) if isinstance(what, tuple) else str(what)
+    letters = "".join(character if character.isalnum() else "_" for character in text.upper())
+    return letters.strip("_") or "C"

@@ -1,0 +1,175 @@
+"""What turns the raw pairs of a data set into examples, and recombined examples back into raw text.
+
+    raw text ─ cut, read ─▶ words, tree ─ link values ─▶ example ─ learn ─▶ parse, sample ─ fill values ─▶ raw text
+
+All of it is learnt from the training pairs: the language of the outputs, values, categories, spacing, capitals.
+"""
+
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from csl.examples import Example
+from csl.grammar import Rule
+from csl.languages.casing import Casing
+from csl.languages.language import Language
+from csl.languages.program import Program
+from csl.languages.registry import LANGUAGES, detect, language
+from csl.languages.spacing import Spacing
+from csl.languages.words import cut, normal
+from csl.preparing.categories import Categories
+from csl.preparing.trees import Schema
+from csl.preparing.values import Entry, Reading, Values, is_placeholder
+
+FALLBACK = LANGUAGES[-1]  # reads everything
+CAPITALS = 0.8  # of the names in the inputs of training have a capital, at least, if a capital tells a name
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """What is known of the raw text of a data set."""
+
+    language: Language
+    schema: Schema
+    values: Values
+    spacing: Spacing  # of outputs
+    input_spacing: Spacing
+    casing: Casing | None  # of inputs; None if case is kept
+
+    def words(self, text: str) -> tuple[str, ...]:
+        """Cut an input into words in their normal form."""
+        return tuple(normal(token, self.casing is None) for token in cut(text).tokens)
+
+    def read(self, text: str) -> Program:
+        """Read an output; one that is not of the language is plain text."""
+        try:
+            return self.language.read(text)
+        except ValueError:
+            return FALLBACK.read(text)
+
+    def example(self, source: str, target: str) -> Example:
+        """Make an example of a pair, with placeholders for its values."""
+        linked = self.values.link(self.words(source), self.schema.tree(self.read(target)), self.schema.sorted)
+        return Example(linked.source, linked.tree.tokens)
+
+    def readings(self, text: str) -> list[Reading]:
+        """Give the ways to read the values of an input, the most probable first."""
+        return self.values.readings(self.words(text))
+
+    def open_readings(self, text: str, known: Container[str]) -> list[Reading]:
+        """Give readings in which names and numbers that no rule knows are values that are on no list.
+
+        A name is known by its capital, where values have one in training.
+        """
+        names = {normal(token) for token in cut(text).tokens if token[0].isupper() and self._capitals}
+        found = []
+        for reading in self.readings(text):
+            spans: list[tuple[int, int]] = []
+            for i, word in enumerate(reading.source):
+                if word in known or not (word in names or word[0].isdigit()):
+                    continue
+                if spans and spans[-1][1] == i:
+                    spans[-1] = (spans[-1][0], i + 1)
+                else:
+                    spans.append((i, i + 1))
+            found += self.values.open_readings(reading, spans)
+        return found
+
+    @cached_property
+    def _capitals(self) -> bool:
+        """Whether names have a capital."""
+        forms = self.casing.forms if self.casing else {}
+        names = [entry.words[0] for entry in self.values.entries if entry.words[0].isalpha()]
+        return sum(forms.get(name, name)[0].isupper() for name in names) > CAPITALS * len(names)
+
+    def output(self, tokens: Sequence[str], values: Mapping[str, Entry]) -> str:
+        """Write an output: values for placeholders, lists in order, spaces as in training."""
+        filled = _filled(tokens, {name: entry.tokens for name, entry in values.items()})
+        text = self.spacing.write(filled)
+        if self.schema.sorted:
+            text = self.spacing.write(self.schema.sort(self.schema.tree(self.read(text))).tokens)
+        return text
+
+    def input(self, tokens: Sequence[str], values: Mapping[str, Entry]) -> str:
+        """Write an input: values for placeholders, capitals and spaces as in training."""
+        filled = _filled(tokens, {name: entry.words for name, entry in values.items()})
+        return self.input_spacing.write(self.casing.write(filled) if self.casing else filled)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what `from_json` takes."""
+        return {
+            "language": self.language.name,
+            "schema": self.schema.to_json(),
+            "values": self.values.to_json(),
+            "spacing": self.spacing.to_json(),
+            "input_spacing": self.input_spacing.to_json(),
+            "casing": self.casing.to_json() if self.casing else None,
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> "Preparation":
+        """Rebuild what `to_json` gave."""
+        return cls(
+            language(data["language"]),
+            Schema.from_json(data["schema"]),
+            Values.from_json(data["values"]),
+            Spacing.from_json(data["spacing"]),
+            Spacing.from_json(data["input_spacing"]),
+            Casing.from_json(data["casing"]) if data["casing"] is not None else None,
+        )
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A preparation, the training examples that it makes, and the categories of their outputs."""
+
+    preparation: Preparation
+    examples: list[Example]
+    categories: Categories
+    fine: Categories
+    unread: tuple[int, ...]  # places of the pairs whose outputs are not of the language
+
+    @property
+    def seed_rules(self) -> list[Rule]:
+        """The rules that copy placeholders, and those that the categories suggest."""
+        tokens = sorted({token for example in self.examples for token in example.source if is_placeholder(token)})
+        return [*(Rule((token,), (token,)) for token in tokens), *self.categories.seed_rules]
+
+
+def prepare(pairs: Sequence[tuple[str, str]], name: str = "", *, keep_case: bool = False) -> Prepared:
+    """Learn how to prepare pairs of raw text; the language of the outputs is detected unless it is named."""
+    outputs = [output for _, output in pairs]
+    spoken = language(name) if name else detect(outputs).language
+    programs: list[Program] = []
+    unread: list[int] = []
+    for place, output in enumerate(outputs):
+        try:
+            programs.append(spoken.read(output))
+        except ValueError:
+            unread.append(place)
+            programs.append(FALLBACK.read(output))
+    inputs = [cut(text) for text, _ in pairs]
+    schema = Schema.learn(programs)
+    sources = [tuple(normal(token, keep_case) for token in text.tokens) for text in inputs]
+    trees = [schema.tree(program) for program in programs]
+    values = Values.learn(list(zip(sources, trees, strict=True)))
+    preparation = Preparation(
+        spoken,
+        schema,
+        values,
+        Spacing.learn(programs, spoken.quotes),
+        Spacing.learn(inputs, '"'),
+        None if keep_case else Casing.learn(inputs),
+    )
+    linked = [values.link(source, tree, schema.sorted) for source, tree in zip(sources, trees, strict=True)]
+    replaced = [pair.tree for pair in linked]
+    categories = Categories.learn(replaced, schema.orders)
+    fine = Categories.learn(replaced, schema.orders, fine=True)
+    return Prepared(
+        preparation, [Example(pair.source, pair.tree.tokens) for pair in linked], categories, fine, tuple(unread)
+    )
+
+
+def _filled(tokens: Sequence[str], values: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+    return tuple(part for token in tokens for part in values.get(token, (token,)))
