@@ -17,9 +17,7 @@ def records(lines: Iterator[tuple[int, str]], path: Path, bad: Bad) -> Iterator[
             fields = parse_json(line)
         except ValueError as error:
             place = f"{error.msg}, character {error.pos + 1}" if isinstance(error, json.JSONDecodeError) else str(error)
-            bad(
-                InputError(f"not valid JSON ({place}); correct the line, or use --skip-bad", path, number)
-            )
+            bad(InputError(f"not valid JSON ({place}); correct the line, or use --skip-bad", path, number))
             continue
         if isinstance(fields, dict):
             yield Record(number, fields, line)

@@ -91,7 +91,8 @@ def _examples(data: DataOptions, part: str) -> Iterable[Example]:
             path, data.format or None, input_column=data.input_column or None,
             output_column=data.output_column or None, split=_split(data, part, path), skip_bad=data.skip_bad,
         )  # fmt: skip
-        found = one_language(found, path, skip_bad=data.skip_bad)
+        if not data.language:
+            found = one_language(found, path, skip_bad=data.skip_bad)
         if found.layout.container != "tsv" or found.layout.header:  # something was guessed
             log.info(f"{path}: {found.layout.describe()}")
         for remark in found.remarks(path):
