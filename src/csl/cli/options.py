@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from csl.examples import Example
     from csl.examples.formats import Rows
     from csl.model.model import Model
+    from csl.preparing.parser import Parser
     from csl.runs.recipe import Recipe
 
 EXAMPLES = "Examples: TSV, CSV, JSON lines, chats, Parquet, a Hugging Face dataset; -: standard input."
