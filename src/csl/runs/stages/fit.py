@@ -85,7 +85,7 @@ class Fit(Stage):
         fitted.model.save(folder.path / "model.npz")
         figures: Figures = {
             "states": config.states, "steps": fitted.steps, "log_prob": fitted.log_prob, "config": config.model_dump(),
-            "left_out": len(fitted.left_out),
+            "left_out": len(fitted.left_out), "parameters": fitted.model.parameters,
         }  # fmt: skip
         if config.restarts > 1:
             figures |= {"kept": fitted.seed, "starts": fitted.starts}
