@@ -11,7 +11,8 @@ that the results are the same. In this order, with what it costs:
     probabilistic model   Eqs. 3, 4, 8 and 9    Model               O(|S|) for p(r | r_p, i)
     inference             Eq. 1, §3.1.5         inside, viterbi     O(|S|) for an application in the chart
     learning θ            §3.1.3                fit                 a visit to each derivation of each pair, per pass
-    sampling              §3.2, appendix C.6    tempered, sample    draws until one is accepted
+    sampling              §3.2, appendix C.6    tempered, forward   a visit to each derivation within the depth
+                                                sample              draws until one is accepted
 
 A hundred short examples take some seconds. What the paper does not say: logarithms in the objective are base 2; the
 source of a new rule is never a lone nonterminal; partitions order examples by the length of their input in characters.
@@ -543,6 +544,28 @@ def derivations_within(rules: Iterable[Rule], depth: int) -> list[Derivation]:
     for _ in range(depth):
         found = [Derivation(rule, children) for rule in rules for children in product(found, repeat=rule.arity)]
     return found
+
+
+def forward(model: Model, found: Collection[Derivation]) -> dict[Derivation, float]:
+    """Give the probability that forward sampling draws each of these derivations: all that count as finished (§3.2).
+
+    Nonterminals are expanded one after the other, from the top and from left to right. Each draws its rule from
+    p(r | r_p, i), among the rules with which what is drawn so far can become one of the derivations.
+
+    >>> model = Model([JUMP, WALK, TWICE], [[0]] * 2, [[0, 0, log(2)]])
+    >>> {z.example.source_text: round(p, 3) for z, p in forward(model, derivations_within(model.rules, 2)).items()}
+    {'jump': 0.25, 'walk': 0.25, 'jump twice': 0.25, 'walk twice': 0.25}
+    """
+    paths = {z: tuple(applications(z)) for z in found}
+    choices = defaultdict(set)  # what is drawn so far → what can come next
+    for path in paths.values():
+        for k, choice in enumerate(path):
+            choices[path[:k]].add(choice)
+    p = {drawn: {choice: model.p(*choice) for choice in ways} for drawn, ways in choices.items()}
+    return {
+        z: prod(p[path[:k]][choice] / fsum(p[path[:k]].values()) for k, choice in enumerate(path))
+        for z, path in paths.items()
+    }
 
 
 def expand(model: Model, chance: random.Random, depth: int, context: Context = ROOT) -> Derivation | None:
