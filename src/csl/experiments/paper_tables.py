@@ -84,24 +84,24 @@ def parsers(runs: Sequence[Run]) -> Table:
 def grammars(runs: Sequence[Run]) -> Table:
     """Sizes, coverage and time of grammars, and numbers of parameters, of CSL and of NQG."""
     draft = Draft(runs, "grammars", GECA, *OF_NQG, of=("data", "induction", "fit"), sweep=True)
-    columns: dict[str, tuple[Value, Value, int]] = {  # of CSL, of NQG, digits
-        "rules": (lambda run: run.rules, lambda run: run.nqg_rules, 0),
-        "with NT": (_open_rules, lambda run: None if run.nqg_rules is None else run.nqg_rules - run.nqg_closed, 0),
-        "derived %": (_derived, lambda _: None, 1),
-        "seconds": (lambda run: run.induction_seconds, lambda run: run.nqg_seconds, 1),
-        "parameters": (lambda run: run.parameters, lambda run: run.nqg_parameters, 0),
+    columns: dict[str, tuple[tuple[Value, Value], int]] = {  # of CSL and of NQG; digits
+        "rules": ((lambda run: run.rules, lambda run: run.nqg_rules), 0),
+        "with NT": ((lambda run: _minus(run.rules, run.closed), lambda run: _minus(run.nqg_rules, run.nqg_closed)), 0),
+        "derived %": ((_derived, lambda _: None), 1),
+        "seconds": ((lambda run: run.induction_seconds, lambda run: run.nqg_seconds), 1),
+        "parameters": ((lambda run: run.parameters, lambda run: run.nqg_parameters), 0),
     }
     splits = [name.rpartition(" ")[0] for name in draft.paper.rows]
     for split in dict.fromkeys([*splits, *(run.split for run in draft.runs)]):
         for of, system in enumerate(("CSL", "NQG")):
-            ours = [(Column("", split, (split,)), value[of]) for value in columns.values()]
+            ours = [(Column("", split, (split,)), values[of]) for values, _ in columns.values()]
             draft.add((split, system), _cells(draft.paper.rows.get(f"{split} {system}", {})), ours)
     return draft.table(
         "Grammars", ("Recipe", "System"), [("", name) for name in columns],
         "with NT: rules with nonterminals. derived: pairs of the test set that the grammar derives. seconds: of "
         "induction; the paper says less than a minute and around 15 minutes. parameters: the paper says GeoQuery, "
         "and over 110 million of NQG with BERT-Base.",
-        digits=tuple(digits for *_, digits in columns.values()),
+        digits=tuple(digits for _, digits in columns.values()),
     )  # fmt: skip
 
 
@@ -145,7 +145,7 @@ def states(runs: Sequence[Run]) -> Table:
     splits = dict.fromkeys([*(name.split()[0] for name in known), *(run.split for run in swept)])
     for split, part, given in product(splits, ("train", "dev", "test"), ("p(x, y)", "p(y | x)")):
         value, column = _log_prob(part, given), Column("", split, (split,))
-        ours = [(column, _where(lambda run, n=number: run.states == n, value)) for number in numbers]
+        ours = [(column, _where(lambda run: run.states, number, value)) for number in numbers]
         draft.add((split, part, given), _cells(known.get(f"{split} {part} {given}", {})), ours)
     return draft.table(
         "Mean log probability by number of context states", ("Recipe", "Part", "Log prob."),
@@ -355,9 +355,9 @@ def _augmented(column: Column) -> Value:
     return accuracy("augmented", column.category)
 
 
-def _where(condition: Callable[[Run], bool], value: Value) -> Value:
-    """Give a value of the runs that meet a condition only."""
-    return lambda run: value(run) if condition(run) else None
+def _where(key: Callable[[Run], object], wanted: object, value: Value) -> Value:
+    """Give a value of those runs only whose key is as wanted."""
+    return lambda run: value(run) if key(run) == wanted else None
 
 
 def _draws(run: Run) -> str:
@@ -380,9 +380,7 @@ def _by_rows(
     """Make a table with a title and a head of the rows, which are by what was swept."""
     labels = {run.folder: row(run) for run in draft.runs}
     for name in sorted({*draft.paper.rows, *labels.values()}, key=_number):
-        ours = [
-            (column, _where(lambda run, name=name: labels[run.folder] == name, value(column))) for column in columns
-        ]
+        ours = [(column, _where(lambda run: labels[run.folder], name, value(column))) for column in columns]
         draft.add((name,), _cells(draft.paper.rows.get(name, {})), ours)
     return draft.table(names[0], (names[1],), _heads(columns), digits=digits)
 
@@ -393,8 +391,8 @@ def _number(label: str) -> tuple[float, str]:
     return float(first) if first[0].isdigit() else inf, label
 
 
-def _open_rules(run: Run) -> float | None:
-    return None if run.rules is None else run.rules - run.closed
+def _minus(number: int | None, less: int) -> float | None:
+    return None if number is None else number - less
 
 
 def _derived(run: Run) -> float | None:

@@ -54,10 +54,9 @@ def _beside(recipe: Recipe, key: str) -> Point:
     """Give what a sweep over an option needs beside its value."""
     if key == "fit.states" and recipe.fit.restarts < STARTS:
         return {"fit.restarts": STARTS}
-    if key == "sampling.temperature" and recipe.sampling.strategy != "forward":
-        return {"sampling.strategy": "forward"} | (
-            {"sampling.depths": "model"} if recipe.sampling.depths != "model" else {}
-        )
+    if key == "sampling.temperature":
+        wanted: Point = {"strategy": "forward", "depths": "model"}
+        return {f"sampling.{k}": value for k, value in wanted.items() if getattr(recipe.sampling, k) != value}
     return {}
 
 

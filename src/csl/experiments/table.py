@@ -94,7 +94,7 @@ def show(table: Table, console: Console) -> None:
         console.print(made)
     console.print()
     for note in table.notes:
-        console.print(f"- {note}", markup=False)
+        console.print(f"- {note}")
 
 
 def write(table: Table, path: Path) -> None:
