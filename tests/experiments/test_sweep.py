@@ -26,7 +26,7 @@ def test_known_sweeps_have_the_values_of_the_paper() -> None:
     assert points(RECIPE, "temperature") == [{"sampling.temperature": t, **forward} for t in (1, 10, inf)]
     assert points(RECIPE, "states") == [{"fit.states": n, "fit.restarts": 5} for n in (1, 2, 3, 4, 8, 16, 32)]
     assert points(read_recipe("paper/scan/jump"), "temperature")[0] == {"sampling.temperature": 1}
-    assert points(read_recipe("scan/mcd1"), "states")[0] == {"fit.states": 1}
+    assert points(read_recipe("scan/mcd2"), "states")[0] == {"fit.states": 1}
     assert points(RECIPE, "samples") == [
         {"sampling.number": 1000},
         {"sampling.number": 1000, "fit.unlabelled": "dev"},

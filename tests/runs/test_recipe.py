@@ -85,7 +85,7 @@ def test_a_recipe_has_the_options_of_its_preset(name: str) -> None:
     recipe = read_recipe(name)
     preset = PRESET.get(recipe.data.set, recipe.data.set)
     assert only(induction.InductionConfig, recipe.induction) == induction.preset(preset)
-    own = {"states": 4} if name in ("scan/mcd1", "scan/mcd3") else {}
+    own = {"states": 4, "restarts": 1} if name in ("scan/mcd1", "scan/mcd3") else {}
     assert only(fitting.FitConfig, recipe.fit) == fitting.preset(preset).model_copy(update=own)
     assert only(sampling.SampleConfig, recipe.sampling) == sampling.preset(preset)
     assert recipe.fit.unlabelled == ""
