@@ -137,6 +137,7 @@ class Options(NamedTuple):
     100
     """
 
+    log: Callable[[float], float] = log2  # as in the published system; the paper prints ln
     k_alpha: float = 4  # weight of log p̂(α | β)
     k_beta: float = 16  # weight of log p̂(β | α)
     k_t: float = 8  # cost of a terminal
@@ -174,7 +175,7 @@ def size(rule: Rule, options: Options) -> float:
 
 
 def cost(rule: Rule, D: Mapping[Example, int], options: Options) -> float:
-    """|α| + |β| − k_α log₂ p̂(α | β) − k_β log₂ p̂(β | α): what a rule adds to L_D(G) (Eqs. 6 and 7).
+    """|α| + |β| − k_α log p̂(α | β) − k_β log p̂(β | α): what a rule adds to L_D(G) (Eqs. 6 and 7).
 
     D is examples with their counts. If α and β never occur together, they count half a time; a side that never occurs
     has no penalty. Costs are multiples of 2⁻²⁰, so that sums are exact and ties are ties.
@@ -188,7 +189,7 @@ def cost(rule: Rule, D: Mapping[Example, int], options: Options) -> float:
     both = max(0.5, sum(D[example] for example in with_alpha & with_beta))
     penalty = 0.0
     for k, given in ((options.k_beta, with_alpha), (options.k_alpha, with_beta)):
-        penalty -= k * log2(both / sum(D[example] for example in given)) if given else 0
+        penalty -= k * options.log(both / sum(D[example] for example in given)) if given else 0
     return size(rule, options) + round(penalty * 2**20) / 2**20
 
 

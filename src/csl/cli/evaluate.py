@@ -8,7 +8,7 @@ import typer
 from rich.table import Table
 
 from csl.cli.console import Messages, new_console
-from csl.cli.options import Budget, Device, Fields, Workers, shares_options
+from csl.cli.options import Budget, Device, Fields, InferenceOption, Workers, model_of, shares_options
 
 if TYPE_CHECKING:
     from csl.examples.score import Score
@@ -26,6 +26,7 @@ def evaluate(
         Path | None, typer.Option(help="Write wrong outputs here: input, correct output, output.")
     ] = None,
     device: Device = "auto",
+    inference: InferenceOption = None,
     *,
     budget: Budget,
     workers: Workers,
@@ -45,12 +46,12 @@ def evaluate(
     console = new_console()
     trained = any((what / name).exists() for name in ("model", "codec.json"))
     if what.is_dir() and not trained:
+        from csl.model.config import INFERENCE
         from csl.model.evaluate import evaluate as measure
         from csl.parsing.limits import Limits
-        from csl.runs.folder import RunFolder
 
         limits = Limits.of(budget.max_memory, budget.timeout)
-        model = RunFolder.open(what).model()
+        model = model_of(what, inference)
         examples = list(read_examples(test, columns=("category",), **fields.names))
         with Messages("parsing …", stderr=True), workers.open() as opened:
             found = measure(model, examples, opened, limits)
@@ -60,6 +61,8 @@ def evaluate(
             f"{found.derivable:,} of {len(examples):,} pairs derivable: "
             f"mean log p(x, y) {found.log_p_xy:.3f}, mean log p(y | x) {found.log_p_y_given_x:.3f}"
         )
+        if model.output_cfg:
+            console.print(f"coverage is by inference {model.inference}: {INFERENCE[model.inference]}")
         if found.given_up:
             console.print(found.given_up)
     else:

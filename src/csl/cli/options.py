@@ -14,6 +14,7 @@ from csl.errors import InputError, nearest
 
 if TYPE_CHECKING:
     from csl.engine.engine import Engine
+    from csl.model.model import Model
     from csl.runs.recipe import Recipe
 
 ENGINES = ("threads", "ray")
@@ -138,6 +139,29 @@ class Budget:
     timeout: Annotated[
         float | None, typer.Option(metavar="SECONDS", help="For one input; beyond it, no output. Default: no limit.")
     ] = None
+
+
+InferenceOption = Annotated[
+    str | None,
+    typer.Option(
+        help="typed: the best derivation whose types fit; paper: the best of all, if its output is valid. Default: "
+        "that of the run."
+    ),
+]
+
+
+def model_of(run: Path, inference: str | None = None) -> "Model":
+    """Open the model of a run folder, with its own way to parse or another."""
+    from csl.model.config import INFERENCE
+    from csl.runs.folder import RunFolder
+
+    model = RunFolder.open(run).model()
+    for known in INFERENCE:
+        if inference == known:
+            return model.with_inference(known)
+    if inference is not None:
+        raise InputError(f"--inference {inference}: no such inference; {nearest(inference, INFERENCE)}")
+    return model
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from csl.cli.console import Messages, new_console
-from csl.cli.options import Budget, Workers, shares_options
+from csl.cli.options import Budget, InferenceOption, Workers, model_of, shares_options
 from csl.errors import InputError
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ def parse(
     scores: Annotated[
         bool, typer.Option("--scores", help="Give log p of the derivation and log p(output | input) too.")
     ] = False,
+    inference: InferenceOption = None,
     *,
     budget: Budget,
     workers: Workers,
@@ -44,13 +45,12 @@ def parse(
     the output is then empty, and for a single input the exit code is 1.
     """
     from csl.parsing.limits import Limits
-    from csl.runs.folder import RunFolder
 
     limits = Limits.of(budget.max_memory, budget.timeout)
     workers.check()
     if file and literal:
         raise InputError("--file and --text exclude each other")
-    model = RunFolder.open(run).model()
+    model = model_of(run, inference)
     with workers.open() as engine:
         if text is None:
             _parse_lines(model, k, scores, engine, limits)

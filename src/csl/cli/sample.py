@@ -23,7 +23,10 @@ class Drawing:
 
     strategy: Annotated[str | None, typer.Option(help="How to draw: see docs/sampling.md.")] = None
     temperature: Annotated[
-        float | None, typer.Option(help="Divides θ of rules; inf: all rules equally likely. Implies tempered, unless the run has forward.")
+        float | None,
+        typer.Option(
+            help="Divides θ of rules; inf: all rules equally likely. Implies tempered, unless the run has forward."
+        ),
     ] = None
     unique: Annotated[bool, typer.Option("--unique", help="Each pair once.")] = False
     new: Annotated[bool, typer.Option("--new", help="Drop pairs that are in the training set.")] = False

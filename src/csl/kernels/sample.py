@@ -1,7 +1,8 @@
 """Drawing derivations: exactly from p(z | valid, depth), or one rule at a time from p(r | context).
 
 Mass tables tell how probable it is to finish within d levels, and rows in how many it can be done, so that every draw
-can be finished: nothing is rejected. Draw number i depends only on the seed and on i; so draws can be made in any order, on any number of threads.
+can be finished: nothing is rejected. Draw number i depends only on the seed and on i; so draws can be made in any
+order, on any number of threads.
 
 A derivation of d levels can have exponentially many rules. One that has more leaves than an input may have tokens is
 broken off: it is too long in any case, and `expand` leaves it empty.

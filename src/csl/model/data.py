@@ -46,6 +46,15 @@ class ForestData:
         parts = self.engine.local.chunks(_expectations, np.arange(len(places)), *state, parts=PARTS)
         return sum(p[0] for p in parts), sum(p[1] for p in parts), sum(p[2] for p in parts)
 
+    def rules_of(self, places: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """List the rules in derivations of some pairs."""
+        used = np.zeros(len(self.contexts) - 1, np.bool_)
+        for begin, end in zip(
+            *(self.forests.applications[self.forests.vertices[places + k]] for k in (0, 1)), strict=True
+        ):
+            used[self.forests.rules[begin:end]] = True
+        return np.flatnonzero(used)
+
     def mean(self, theta_context: FloatArray, theta_rule: FloatArray) -> float:
         """Return the mean log p(x, y)."""
         rule = np.ascontiguousarray(softmax(theta_rule).T)

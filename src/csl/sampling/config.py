@@ -28,7 +28,9 @@ class SampleConfig(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     strategy: Annotated[Strategy, Field(description="model, tempered, forward, uniform or coverage")] = "model"
-    temperature: Annotated[float, Field(gt=0, description="of strategies tempered and forward; inf: all rules alike")] = 1.0
+    temperature: Annotated[
+        float, Field(gt=0, description="of strategies tempered and forward; inf: all rules alike")
+    ] = 1.0
     depths: Annotated[
         Literal["model", "even"], Field(description="as in the model, or even: each number of levels equally often")
     ] = "model"

@@ -31,7 +31,7 @@ class Evaluate(Stage):
 
     def run(self, work: Work) -> Figures:
         model = work.folder.model()
-        figures: Figures = {"systems": {}, "parts": {}}
+        figures: Figures = {"systems": {}, "parts": {}, "inference": model.inference}  # by which inputs are covered
         for part in PARTS:
             if examples := work.folder.examples(part):
                 log.progress(f"parsing {part} …")

@@ -3,7 +3,7 @@
 import importlib.util
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from csl.engine.engine import Engine
@@ -89,15 +89,15 @@ class Fit(Stage):
         }  # fmt: skip
         if config.restarts > 1:
             figures |= {"kept": fitted.seed, "starts": fitted.starts}
-        if labelled.inputs:  # whether an input is covered does not depend on the parameters
-            figures["labelled"] = sum(map(bool, fitted.model.parse_all(labelled.inputs, work.engine)))
+        if labelled.inputs:
+            figures["labelled"] = fitted.labelled
         return figures
 
     def summary(self, figures: Figures) -> str:
         labelled = f", {figures['labelled']:,} inputs labelled" if "labelled" in figures else ""
         left_out = f", {figures['left_out']:,} pairs left out" if figures["left_out"] else ""
         return (
-            f"{figures['states']:,} states, {figures['steps']:,} steps, "
+            f"{figures['states']:,} states, {figures['parameters']:,} parameters, {figures['steps']:,} steps, "
             f"mean log p(x, y) {figures['log_prob']:.2f}{labelled}{left_out}"
         )
 
@@ -167,7 +167,7 @@ def fit(
     if labelled and labelled.inputs:
         both, number = with_labels(fitted.model, examples, labelled.inputs, labelled.ratio, engine)
         log.info(f"{number:,} of {len(labelled.inputs):,} inputs labelled; the others are not covered")
-        fitted = fit_all("refit", both)
+        fitted = replace(fit_all("refit", both), labelled=number)
     return fitted
 
 
