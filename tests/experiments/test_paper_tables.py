@@ -30,7 +30,10 @@ def run(tmp_path: Path) -> Writer:
         folder = tmp_path / "runs" / recipe / changes / f"seed-{seed}"
         folder.mkdir(parents=True)
         systems = {name: score(s) if isinstance(s, int) else s for name, s in given.items() if name in SYSTEMS}
-        evaluated = {"systems": systems, **{name: given[name] for name in ("parts", "breakdown") if name in given}}
+        evaluated = {
+            "systems": systems,
+            **{name: given[name] for name in ("parts", "breakdown", "inference") if name in given},
+        }
         states = settings.get("fit.states", 4)
         fitted = {"states": states, "log_prob": -1.5, "parameters": 10 * states}
         stages = {
@@ -222,6 +225,7 @@ def test_breakdown(run: Writer, tmp_path: Path) -> None:
     systems = {"csl": score(45, answered=60), "t5": 40, "augmented": 77, "ensemble": 55}
     run("geoquery/length", breakdown=parts, **systems)
     run("scan/jump", csl=100)
+    run("paper/scan/jump", csl=100, inference="paper")
     run("cogs/gen", csl=score(30, answered=60))
     table = made("breakdown", tmp_path)
     assert shown(table, OURS, "GeoQuery Len.") == {
@@ -234,6 +238,8 @@ def test_breakdown(run: Writer, tmp_path: Path) -> None:
     assert shown(table, OURS, "COGS Gen.")["covered CSL"] == "50.0"
     assert {*labels(table, OURS)} == {"GeoQuery Len.", "SCAN Jump", "COGS Gen."}
     assert len(labels(table, PAPER)) == 15
+    assert any(note.startswith(f"{SAME}: ") and "derivation of all" in note for note in table.notes)
+    assert any(note.startswith(f"{OURS}: ") and "types" in note for note in table.notes)
 
 
 def test_breakdown_by_category(run: Writer, tmp_path: Path) -> None:

@@ -27,16 +27,19 @@ PAPER = {  # table and text of "Hyperparameters"; the published system where the
     },
     "cogs": {
         "induction": {"k_alpha": 1, "k_beta": 5, "k_t": 8, "partitions": 1, "lone_target": True, "steps": 8},
+        "fit": {"inference": "paper"},
         "sampling": {"max_depth": 20, "depth_bias": 6, "bias_above": 1},
         "train": {"learning_rate": 1e-4},
     },
     "geoquery": {
         "induction": {"k_alpha": 4, "k_beta": 16, "k_t": 8, "partitions": 1, "lone_target": False},
+        "fit": {"inference": "paper"},
         "sampling": {"max_depth": 20},
         "train": {"learning_rate": 1e-4},
     },
     "smcalflow-cs": {
         "induction": {"k_alpha": 4, "k_beta": 16, "k_t": 8, "partitions": 1, "lone_target": False},
+        "fit": {"inference": "paper", "denominator": "batch"},
         "sampling": {"max_depth": 10},
         "train": {"learning_rate": 1e-3},
     },
@@ -97,7 +100,12 @@ def test_a_recipe_has_the_options_of_its_preset(name: str) -> None:
 
 def of_paper(folder: str) -> dict[str, dict[str, object]]:
     """All options that the paper or the published system tell, by table."""
-    common = {"train": T5, "sampling": DRAWS, "fit": {"restarts": 1, "batch_size": 256}, "induction": {}}
+    common = {
+        "train": T5,
+        "sampling": DRAWS,
+        "fit": {"restarts": 1, "batch_size": 256},
+        "induction": {},
+    }
     return {table: options | PAPER[folder].get(table, {}) for table, options in common.items()}
 
 

@@ -16,6 +16,7 @@ from csl.errors import InputError
 from csl.experiments.paper import Column, paper
 from csl.experiments.records import Run
 from csl.experiments.table import OURS, PAPER, SAME, Cell, Row, Table, with_runs
+from csl.model.config import INFERENCE
 from csl.runs.recipe import NqgOptions
 
 Value = Callable[[Run], float | None]
@@ -133,6 +134,11 @@ def breakdown(runs: Sequence[Run]) -> Table:
         "Accuracy by what CSL covers", ("Split",), heads,
         "covered: CSL gives an output; others: it gives none. Ens.: CSL's output if there is one, else T5's. Aug.: "
         "T5+CSL-Aug.",
+        *(
+            f"{source}: CSL's output is that of {INFERENCE[inference]}."
+            for source, found in draft.setups.items()
+            for inference in sorted({run.inference for run in found})
+        ),
     )  # fmt: skip
 
 
@@ -208,8 +214,8 @@ class Draft:
         ] = []  # labels, paper, ours
         self._partial: dict[tuple[str, str], dict[str, None]] = {}  # column, which splits → rows
         kept = [run for recipe in sorted({run.recipe for run in runs}) for run in self._kept(runs, recipe)]
-        self._setups = self._by_setup(kept)
-        self.runs = [run for found in self._setups.values() for run in found]
+        self.setups = self._by_setup(kept)
+        self.runs = [run for found in self.setups.values() for run in found]
 
     def _changed(self, run: Run) -> str:
         """Say what is changed over the recipe and matters here."""
@@ -259,7 +265,7 @@ class Draft:
     ) -> None:
         """Add the paper's figures, by the name of the column, and ours, of the chosen runs of each set-up."""
         figures = []
-        for source, runs in self._setups.items():
+        for source, runs in self.setups.items():
             found = chosen(runs)
             figures.append((source, tuple(self._mean(column, value, labels[0], found) for column, value in ours)))
         self._rows.append((labels, known, figures))
@@ -300,7 +306,7 @@ class Draft:
         partial = [f"* {column} ({', '.join(names)}): {part}." for (column, part), names in self._partial.items()]
         if all(row.source == PAPER for row in rows):
             self._notes.append("None of the runs has a figure for this table.")
-        sources = [f"{SAME}: our runs with the paper's options; {OURS}: with ours."] if len(self._setups) > 1 else []
+        sources = [f"{SAME}: our runs with the paper's options; {OURS}: with ours."] if len(self.setups) > 1 else []
         all_notes = (f"paper: Qiu et al. 2022, {self.paper.source}.", *notes, COUNTED, *sources, *partial, *self._notes)
         return Table(title, labels, tuple(heads), tuple(rows), all_notes, digits)
 

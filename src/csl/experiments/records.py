@@ -9,6 +9,7 @@ from csl.errors import InputError
 from csl.examples import score
 from csl.experiments.experiment import find_runs
 from csl.files import read_json
+from csl.model.config import Inference
 from csl.runs.folder import RECORD
 from csl.runs.recipe import PAPER, Recipe, read_recipe
 
@@ -64,6 +65,7 @@ class Run(BaseModel):
     augmented_dev: float | None = Field(None, validation_alias=_figure("augmented", "dev"))
     systems: dict[str, Score] | None = Field(None, validation_alias=_figure("evaluate", "systems"))
     parts: dict[str, dict[str, float | None]] = Field({}, validation_alias=_figure("evaluate", "parts"))
+    inference: Inference = Field("typed", validation_alias=_figure("evaluate", "inference"))
     breakdown: Breakdown | None = Field(None, validation_alias=_figure("evaluate", "breakdown"))
 
     @property

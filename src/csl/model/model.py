@@ -103,11 +103,6 @@ class Model:
         if theta_context.shape != states or theta_rule.shape != (states[1], len(grammar)):
             raise ValueError("the parameters do not fit the grammar")
 
-    @property
-    def parameters(self) -> int:
-        """The number of parameters: one for each state and rule, and for each state and context."""
-        return self.theta_context.size + self.theta_rule.size
-
     def save(self, path: Path | str) -> None:
         """Write the model to a file, with its grammar and output CFG."""
         save_model(self, path)
