@@ -26,6 +26,12 @@ def test_k_outputs_come_best_first_with_their_scores(fitted: Path) -> None:
     assert done("parse", fitted, "jump and walk after run") == [rows[0][2]]
 
 
+def test_the_way_to_parse_can_be_chosen(fitted: Path) -> None:
+    for inference in ("typed", "paper"):
+        assert done("parse", fitted, "jump and run", "--inference", inference) == ["JUMP RUN"]
+    assert "'paper'" in refused("parse", fitted, "jump", "--inference", "papre")
+
+
 def test_an_input_that_is_not_covered_gives_exit_code_1_and_names_unknown_tokens(fitted: Path) -> None:
     for text, why in (("hop and jump thrice", "hop, thrice"), ("and and", "and and"), ("", "")):
         result = csl("parse", fitted, text)

@@ -34,10 +34,11 @@ Checkpoints = Callable[[str, FitConfig], Checkpoint]  # for a name, and the opti
 
 @dataclass(frozen=True)
 class Labelled:
-    """Inputs without outputs, which the model labels before a second fit, and their number to that of the examples."""
+    """Inputs without outputs, which the model labels before a second fit."""
 
     inputs: Sequence[Sequence[str]] = ()
-    ratio: float = 1.0
+    ratio: float = 1.0  # their number to that of the examples
+    restarts: int = 5  # starts of the second fit, at least
 
 
 class Fit(Stage):
@@ -66,7 +67,7 @@ class Fit(Stage):
         folder, options = work.folder, work.recipe.fit
         grammar, train = folder.grammar(), folder.examples()
         config = resolve(options, len(grammar), len(train))
-        labelled = Labelled(_unlabelled(folder, options), options.ratio)
+        labelled = Labelled(_unlabelled(folder, options), options.ratio, options.refit_restarts)
 
         def checkpoints(name: str, start: FitConfig) -> Checkpoint:
             return folder.checkpoint(f"fit-{name}-{start.seed}", f"{work.key} {start}", name)
@@ -87,7 +88,7 @@ class Fit(Stage):
             "states": config.states, "steps": fitted.steps, "log_prob": fitted.log_prob, "config": config.model_dump(),
             "left_out": len(fitted.left_out), "parameters": fitted.model.parameters,
         }  # fmt: skip
-        if config.restarts > 1:
+        if len(fitted.starts) > 1:
             figures |= {"kept": fitted.seed, "starts": fitted.starts}
         if labelled.inputs:
             figures["labelled"] = fitted.labelled
@@ -132,7 +133,7 @@ def fit(
 ) -> Fitted:
     """Fit a model, from each start; then again with the inputs that it labels. The same in memory and in a folder."""
 
-    def fit_all(name: str, pairs: Sequence[Example]) -> Fitted:
+    def fit_all(name: str, pairs: Sequence[Example], config: FitConfig) -> Fitted:
         log.progress(f"{name}: building the forests of the training pairs …")
         data = build(grammar, pairs, config.max_units, engine)
         saved, fits = [], []
@@ -158,7 +159,7 @@ def fit(
             saved[[fitted.seed for fitted in fits].index(best.seed)].write_metrics()
         return best
 
-    fitted = fit_all("fit", examples)
+    fitted = fit_all("fit", examples, config)
     if fitted.left_out:
         shown = "; ".join(f"{e.source_text} → {e.target_text}" for e in fitted.left_out[:2])
         log.warning(
@@ -167,7 +168,8 @@ def fit(
     if labelled and labelled.inputs:
         both, number = with_labels(fitted.model, examples, labelled.inputs, labelled.ratio, engine)
         log.info(f"{number:,} of {len(labelled.inputs):,} inputs labelled; the others are not covered")
-        fitted = replace(fit_all("refit", both), labelled=number)
+        again = config.model_copy(update={"restarts": max(config.restarts, labelled.restarts)})
+        fitted = replace(fit_all("refit", both, again), labelled=number)
     return fitted
 
 
