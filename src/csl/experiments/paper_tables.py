@@ -22,6 +22,7 @@ from csl.runs.recipe import NqgOptions
 Value = Callable[[Run], float | None]
 Heads = list[tuple[str, str]]  # group and name of each column
 Figures = Sequence[tuple[Column, Value]]  # of a row: the splits of each column, and what is measured there
+Labels = tuple[str, ...]  # of a row
 Cells = tuple[Cell | None, ...]
 STATES = "fit.states"
 GECA = "sampling.method"  # if it is geca, the augmented model of a run is T5+GECA
@@ -209,9 +210,7 @@ class Draft:
         self.paper = paper().tables[kind]
         self._swept, self._of, self._sweep = swept, of, sweep
         self._notes = [f"{run.folder}: not evaluated yet." for run in runs if run.systems is None]
-        self._rows: list[
-            tuple[tuple[str, ...], Mapping[str, Cell], list[tuple[str, Cells]]]
-        ] = []  # labels, paper, ours
+        self._rows: list[tuple[Labels, Mapping[str, Cell], list[tuple[str, Cells]]]] = []  # with the paper's, and ours
         self._partial: dict[tuple[str, str], dict[str, None]] = {}  # column, which splits → rows
         kept = [run for recipe in sorted({run.recipe for run in runs}) for run in self._kept(runs, recipe)]
         self.setups = self._by_setup(kept)
@@ -258,7 +257,7 @@ class Draft:
 
     def add(
         self,
-        labels: tuple[str, ...],
+        labels: Labels,
         known: Mapping[str, Cell],
         ours: Figures,
         chosen: Callable[[Sequence[Run]], Sequence[Run]] = lambda runs: runs,
@@ -294,9 +293,7 @@ class Draft:
             missing,
         )
 
-    def table(
-        self, title: str, labels: tuple[str, ...], heads: Heads, *notes: str, digits: int | tuple[int, ...] = 1
-    ) -> Table:
+    def table(self, title: str, labels: Labels, heads: Heads, *notes: str, digits: int | tuple[int, ...] = 1) -> Table:
         """Finish the table; rows without figures are left out."""
         rows: list[Row] = []
         for names, known, ours in self._rows:
@@ -306,7 +303,8 @@ class Draft:
         partial = [f"* {column} ({', '.join(names)}): {part}." for (column, part), names in self._partial.items()]
         if all(row.source == PAPER for row in rows):
             self._notes.append("None of the runs has a figure for this table.")
-        sources = [f"{SAME}: our runs with the paper's options; {OURS}: with ours."] if len(self.setups) > 1 else []
+        same = any(source.startswith(SAME) for source in self.setups)
+        sources = [f"{SAME}: our runs with the paper's options; {OURS}: with ours."] if same else []
         all_notes = (f"paper: Qiu et al. 2022, {self.paper.source}.", *notes, COUNTED, *sources, *partial, *self._notes)
         return Table(title, labels, tuple(heads), tuple(rows), all_notes, digits)
 
