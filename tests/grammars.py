@@ -1,7 +1,7 @@
 """Random rules, grammars, inputs, output CFGs, parameters and data, for tests that compare with `csl.reference`."""
 
 import random
-from math import prod
+from math import log, log2, prod
 
 import numpy as np
 from hypothesis import assume
@@ -86,6 +86,7 @@ configs = st.builds(
     partitions=st.sampled_from([1, 3]),
     max_units=st.integers(0, 2),
     drop_duplicates=st.booleans(),
+    logarithm=st.sampled_from(["log2", "ln"]),
 )
 
 
@@ -118,4 +119,5 @@ def little_data(seed: int, size: int = 30) -> list[Example]:
 
 
 def options(config: InductionConfig) -> reference.Options:
-    return reference.Options(**config.model_dump(include=set(reference.Options._fields)))
+    base = log if config.logarithm == "ln" else log2
+    return reference.Options(log=base, **config.model_dump(include=set(reference.Options._fields)))

@@ -16,6 +16,10 @@ class InductionConfig(BaseModel):
 
     k_alpha: Annotated[float, Field(ge=0, le=1e6, description="weight of log p̂(α | β)")] = 4.0
     k_beta: Annotated[float, Field(ge=0, le=1e6, description="weight of log p̂(β | α)")] = 16.0
+    objective: Annotated[
+        Literal["csl", "nqg"], Field(description="csl, or nqg: p̂ gives way to the code length of outputs given inputs")
+    ] = "csl"
+    evidence: Annotated[int, Field(ge=1, description="examples that nqg sees the effect of a rule on outputs on")] = 10
     logarithm: Annotated[
         Literal["log2", "ln"], Field(description="of p̂: log2 as in the published system, or ln as the paper prints it")
     ] = "log2"

@@ -56,6 +56,8 @@ class Objective:
 
     def _penalties(self, rules: Ids) -> Costs:
         """−c_D(α, β) of each rule. What a sample does not show is no evidence against a rule."""
+        if self._config.objective == "nqg":  # it has none: the search looks at what a rule does to outputs
+            return np.zeros(len(rules), np.int64)
         state = (self._store.growing, self._evidence)
         both = self._engine.map(_count_pairs, rules, *state, doing="counting evidence: rules")
         penalty, log = np.zeros(len(rules)), np.log if self._config.logarithm == "ln" else np.log2
