@@ -50,6 +50,11 @@ def test_any_option_can_be_swept_over_with_values_given() -> None:
     assert points(RECIPE, "fit.states") == points(RECIPE, "states")
 
 
+def test_an_option_that_is_one_of_some_words_is_swept_over_all_of_them() -> None:
+    assert points(RECIPE, "induction.objective") == [{"induction.objective": name} for name in ("csl", "nqg")]
+    assert points(RECIPE, "fit.denominator") == [{"fit.denominator": name} for name in ("grammar", "batch")]
+
+
 def test_unlabelled_inputs_of_the_recipe_are_swept_with_and_without() -> None:
     recipe = RECIPE.changed({"fit.unlabelled": "inputs.txt"})
     assert points(recipe, "samples", ["10"]) == [

@@ -9,10 +9,11 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from math import inf
 from statistics import mean, stdev
+from typing import Literal, get_args, get_origin
 
 from csl.errors import InputError, nearest
 from csl.experiments.records import Run
-from csl.runs.recipe import DEV, Recipe
+from csl.runs.recipe import DEV, TABLES, Recipe
 from csl.runs.stages.registry import SYSTEMS
 
 KEYS = {"temperature": "sampling.temperature", "states": "fit.states", "samples": "sampling.number"}
@@ -40,7 +41,7 @@ def points(recipe: Recipe, over: str, values: Sequence[object] | None = None) ->
             f"no sweep over {over!r} (an option has a name like fit.states); {nearest(over, [SEEDS, *KEYS])}"
         )
     key = KEYS.get(over, over)
-    values = values or VALUES.get(key)
+    values = values or VALUES.get(key) or _choices(key)
     if not values:
         raise InputError(f"--over {over} needs values; give them with --values a,b,c")
     found: list[Point] = [{key: value, **_beside(recipe, key)} for value in values]
@@ -48,6 +49,13 @@ def points(recipe: Recipe, over: str, values: Sequence[object] | None = None) ->
         return found
     semi: list[Point] = [{"fit.unlabelled": ""}, {}] if recipe.fit.unlabelled else [{}, {"fit.unlabelled": DEV}]
     return [point | way for point in found for way in semi]
+
+
+def _choices(key: str) -> Sequence[object]:
+    """List the values that an option can have, if they are few words."""
+    table, _, name = key.partition(".")
+    field = TABLES[table].model_fields.get(name) if table in TABLES else None
+    return get_args(field.annotation) if field and get_origin(field.annotation) is Literal else ()
 
 
 def _beside(recipe: Recipe, key: str) -> Point:
