@@ -199,6 +199,11 @@ def test_runs_with_the_papers_options_stand_apart_from_ours(run: Writer, tmp_pat
     assert [row.source for row in table.rows if row.labels == ("CSL",)] == [PAPER, SAME, f"{SAME} [1]", OURS]
 
 
+def test_a_setting_as_in_the_recipe_is_no_change(run: Writer, tmp_path: Path) -> None:
+    run("geoquery/length", csl=50, settings={"fit.states": 64, "sampling.strategy": "model"})
+    assert shown(made("main", tmp_path), OURS, "CSL") == {"GeoQuery Len.": "50.0"}
+
+
 def test_sweeps_with_other_settings_stay_apart(run: Writer, tmp_path: Path) -> None:
     for settings, value in (({}, -9.0), ({"fit.optimizer": "em"}, -8.0), ({"induction.k_t": 2}, -7.0)):
         parts = {"train": {"log_p_xy": value, "log_p_y_given_x": 0.0}}
@@ -223,7 +228,7 @@ def test_breakdown(run: Writer, tmp_path: Path) -> None:
     parts = {"covered": {"examples": 60, "t5": 30, "csl": 45, "augmented": 57},
              "others": {"examples": 40, "t5": 10, "csl": 0, "augmented": 20}}  # fmt: skip
     systems = {"csl": score(45, answered=60), "t5": 40, "augmented": 77, "ensemble": 55}
-    run("geoquery/length", breakdown=parts, **systems)
+    run("geoquery/length", breakdown=parts, inference="typed", **systems)
     run("scan/jump", csl=100)
     run("paper/scan/jump", csl=100, inference="paper")
     run("cogs/gen", csl=score(30, answered=60))

@@ -119,7 +119,7 @@ def test_what_is_not_of_the_paper_is_marked_as_ours(folder: str) -> None:
         if getattr(getattr(recipe, table), key) != value
     }  # fmt: skip
     marked = set(re.findall(r"^(\w+) = .*# ours: ", text, re.MULTILINE))
-    hidden = {"depth_bias", "min_depth", "refit_restarts"}  # not written where they are the default; what stands in their place is marked
+    hidden = {"depth_bias", "min_depth", "refit_restarts"}  # not written where they are the default
     assert differ - hidden == marked
     assert not [key for table in ("induction", "fit", "sampling", "train") for key in values[table] if key == "seed"]
 

@@ -138,7 +138,7 @@ def breakdown(runs: Sequence[Run]) -> Table:
         *(
             f"{source}: CSL's output is that of {INFERENCE[inference]}."
             for source, found in draft.setups.items()
-            for inference in sorted({run.inference for run in found})
+            for inference in sorted({run.inference for run in found if run.inference})
         ),
     )  # fmt: skip
 
@@ -220,7 +220,7 @@ class Draft:
         """Say what is changed over the recipe and matters here."""
         return ", ".join(
             f"{key} = {value}"
-            for key, value in sorted(run.settings.items())
+            for key, value in sorted(run.changes.items())
             if key not in self._swept and (not self._of or key.partition(".")[0] in self._of)
         )
 
@@ -300,7 +300,10 @@ class Draft:
             rows.append(Row(names, PAPER, tuple(known.get(f"{group} {name}".strip()) for group, name in heads)))
             rows += [Row(names, source, cells) for source, cells in ours]
         rows = [row for row in rows if any(row.cells)]
-        partial = [f"* {column} ({', '.join(names)}): {part}." for (column, part), names in self._partial.items()]
+        partial = [
+            f"* {' '.join([column, *([] if column in names else ['(' + ', '.join(names) + ')'])])}: {part}."
+            for (column, part), names in self._partial.items()
+        ]
         if all(row.source == PAPER for row in rows):
             self._notes.append("None of the runs has a figure for this table.")
         same = any(source.startswith(SAME) for source in self.setups)

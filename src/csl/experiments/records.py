@@ -1,6 +1,7 @@
 """What tables read of runs: the `run.json` of their folders, checked."""
 
 from collections.abc import Iterable
+from functools import cached_property
 from pathlib import Path
 
 from pydantic import AliasPath, BaseModel, Field, NonNegativeInt, ValidationError
@@ -11,7 +12,7 @@ from csl.experiments.experiment import find_runs
 from csl.files import read_json
 from csl.model.config import Inference
 from csl.runs.folder import RECORD
-from csl.runs.recipe import PAPER, Recipe, read_recipe
+from csl.runs.recipe import PAPER, Recipe, option_names, read_recipe, recipe_names
 
 
 class Counts(BaseModel):
@@ -65,8 +66,16 @@ class Run(BaseModel):
     augmented_dev: float | None = Field(None, validation_alias=_figure("augmented", "dev"))
     systems: dict[str, Score] | None = Field(None, validation_alias=_figure("evaluate", "systems"))
     parts: dict[str, dict[str, float | None]] = Field({}, validation_alias=_figure("evaluate", "parts"))
-    inference: Inference = Field("typed", validation_alias=_figure("evaluate", "inference"))
+    inference: Inference | None = Field(None, validation_alias=_figure("evaluate", "inference"))
     breakdown: Breakdown | None = Field(None, validation_alias=_figure("evaluate", "breakdown"))
+
+    @cached_property
+    def changes(self) -> dict[str, object]:
+        """The settings that differ from the recipe, where that is a built-in one."""
+        if self.recipe not in recipe_names():
+            return self.settings
+        recipe, known = read_recipe(self.recipe), {*option_names()}
+        return {key: value for key, value in self.settings.items() if key not in known or recipe.option(key) != value}
 
     @property
     def split(self) -> str:
