@@ -67,6 +67,8 @@ class SampleConfig(BaseModel):
             raise InputError(f"min_depth {self.min_depth} is more than max_depth {self.max_depth}")
         if self.temperature != 1 and self.strategy not in TEMPERED:
             raise InputError(f"a temperature is for strategies {' and '.join(TEMPERED)}, not {self.strategy}")
+        if self.depths == "even" and self.strategy == "forward":
+            raise InputError("depths = even is for strategies model and tempered; choose depths = model with forward")
         if self.min_depth > 2 and self.is_local:
             raise InputError(f"strategy {self.strategy} takes a min_depth of 1 or 2, not {self.min_depth}")
 

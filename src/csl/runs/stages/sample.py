@@ -18,7 +18,7 @@ from csl.log import Log
 from csl.runs.folder import Figures
 from csl.runs.recipe import Recipe, SampleOptions, only
 from csl.runs.stage import Stage, Work, hash_of
-from csl.sampling.config import TEMPERED, SampleConfig
+from csl.sampling.config import SampleConfig
 from csl.sampling.sampler import Sampler
 
 log = Log("sample")
@@ -199,9 +199,10 @@ def source_how(options: SampleOptions) -> str:
 
 def describe(config: SampleConfig) -> str:
     """Say in a few words how samples are drawn."""
-    extra = f", temperature {config.temperature:g}" if config.strategy in TEMPERED else ""
+    tempered = config.strategy == "tempered" or config.temperature != 1
+    extra = f", temperature {config.temperature:g}" if tempered else ""
     if config.needs_model:  # the other strategies know no such thing
-        extra += ", each depth equally often" if config.depths == "even" and not config.is_local else ""
+        extra += ", each depth equally often" if config.depths == "even" else ""
         extra += f", depth bias {config.depth_bias:g}" if config.depth_bias else ""
     extra += f", one of {config.balance:g} draws kept" if config.balance > 1 else ""
     kept = " unique" * config.unique + " new" * config.new
