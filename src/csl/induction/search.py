@@ -281,9 +281,8 @@ class Search:
 
         cost, size = self.objective.costs(rules), self.objective.sizes()[added]
         saved = np.add.reduceat(cost[members], offsets[:-1])
-        known = self._alive[added] | (
-            (cost[added] >= 0) & (self.config.objective == "csl")
-        )  # nqg's depends on the grammar
+        fixed = self.config.objective == "csl"  # that of NQG depends on the grammar
+        known = self._alive[added] | ((cost[added] >= 0) & fixed)
         price = np.where(self._alive[added], 0, np.where(known, cost[added], size))  # a lower bound until it is known
         tie = np.empty(len(added), np.int64)
         tie[np.lexsort((rule_hashes(self.store.arrays, added), size))] = np.arange(len(added))
@@ -294,7 +293,7 @@ class Search:
             if not len(todo):
                 break
             price[todo] = self.objective.costs(added[todo])[added[todo]]
-            if self.config.objective == "nqg":
+            if not fixed:
                 price[todo] += [self._added_bits(added[a], members[offsets[a] : offsets[a + 1]]) for a in todo]
             known[todo] = True
         order = chosen[np.lexsort((tie[chosen], (price - saved)[chosen]))]
@@ -313,11 +312,14 @@ class Search:
         """
         near = self.examples[touched(self.store.arrays, r_add, self.examples, False)]
         some = np.random.default_rng(self.config.seed).permutation(near)[: self.config.evidence]
+        if not len(some):
+            return 0
         after = self._alive.copy()
         after[r_add], after[removed] = True, False
         before, now = (output_bits(self._parser(alive), some) for alive in (self._alive, after))
-        added = (now - before) * len(near) / max(1, len(some))
-        return round(min(added, NO_OUTPUT) * UNIT) if np.isfinite(now) else NO_OUTPUT * UNIT
+        if not np.isfinite(now):
+            return NO_OUTPUT * UNIT
+        return round((now - before) * len(near) / len(some) * UNIT) if np.isfinite(before) else 0
 
     def _parser(self, alive: npt.NDArray[np.bool_]) -> Parser:
         """Build a parser of some rules."""

@@ -48,12 +48,10 @@ class ForestData:
 
     def rules_of(self, places: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """List the rules in derivations of some pairs."""
-        used = np.zeros(len(self.contexts) - 1, np.bool_)
-        for begin, end in zip(
-            *(self.forests.applications[self.forests.vertices[places + k]] for k in (0, 1)), strict=True
-        ):
-            used[self.forests.rules[begin:end]] = True
-        return np.flatnonzero(used)
+        bounds = self.forests.applications[self.forests.vertices]
+        return np.unique(np.concatenate([self.forests.rules[bounds[k] : bounds[k + 1]] for k in places])).astype(
+            np.int64
+        )
 
     def mean(self, theta_context: FloatArray, theta_rule: FloatArray) -> float:
         """Return the mean log p(x, y)."""

@@ -123,9 +123,9 @@ class Model:
         return int(self.theta_context.size + self.theta_rule.size)
 
     @property
-    def looks_at_types(self) -> bool:
-        """Whether parsing prefers derivations whose types fit."""
-        return self.output_cfg is not None and self.inference == "typed"
+    def _skips_types(self) -> bool:
+        """Whether parsing takes the best derivation of all, though there are types."""
+        return self.output_cfg is not None and self.inference == "paper"
 
     @cached_property
     def _p(self) -> tuple[FloatArray, FloatArray]:
@@ -187,7 +187,7 @@ class Model:
         """
         sources = [_tokens(source) for source in sources]
         outcomes: list[Parse | Abstained] = [Abstained.NOT_COVERED] * len(sources)
-        if self.output_cfg is None or self.looks_at_types:
+        if not self._skips_types:
             state = (self._broadcast, sources, limits)
             found = engine.chunks(_best, np.arange(len(sources)), *state, least=CHUNK, doing="parsing inputs")
             outcomes = [self._outcome(*best) for part in found for best in part]
@@ -243,10 +243,8 @@ class Model:
         if limits.seconds is not None:
             list(self._batches([()], DEFAULT))  # kernels are compiled before the clock starts
         outcome: list[Parse] | Abstained = Abstained.NOT_COVERED
-        if self.output_cfg is None or self.looks_at_types:
-            for _, forests, budget in self._batches(
-                [_tokens(source)], limits
-            ):  # just one; the clock runs until its end
+        if not self._skips_types:
+            for _, forests, budget in self._batches([_tokens(source)], limits):  # just one; the clock runs to its end
                 outcome = self._best_of(forests, k, budget)
         if outcome is Abstained.NOT_COVERED and self.output_cfg is not None:  # see `outcomes`
             outcome = self._untyped.best_outcome(source, k, limits)
