@@ -28,9 +28,10 @@ from csl.induction.config import PRESETS as INDUCTION
 from csl.induction.induce import induce
 from csl.model.config import PRESETS
 from csl.model.data import build
-from csl.model.evaluate import evaluate
 from csl.model.fit import fit, optimise
 from csl.model.model import Model
+from csl.preparing.evaluate import evaluate
+from csl.preparing.parser import Parser
 
 ROWS = [
     "scan/jump", "scan/turn_left", "scan/length", "scan/mcd1", "scan/mcd2", "cogs/gen",
@@ -78,7 +79,7 @@ def measure(row: str, optimizer: str, data: Path) -> None:
             start = time.process_time()
             fitted.model.parse_all([example.source for example in task.test])
             rates.append(len(task.test) / (time.process_time() - start))
-            score = evaluate(fitted.model, task.test).score
+            score = evaluate(Parser(fitted.model), task.test).score
             figures.append((score.accuracy, score.coverage, score.precision))
         accuracy, coverage, precision = map(mean, zip(*figures, strict=True))
         print(
@@ -95,7 +96,7 @@ def memory() -> float:
 
 
 def log_probs(model: Model, examples: list[Example]) -> tuple[float, float]:
-    found = evaluate(model, examples)
+    found = evaluate(Parser(model), examples)
     return found.log_p_xy, found.log_p_y_given_x
 
 

@@ -22,7 +22,7 @@ from csl.model.model import FloatArray, Model
 from csl.parsing.derivation import Derivation
 
 from ..grammars import all_log_p, random_theta
-from .conftest import Prepared
+from ..conftest import Prepared
 
 GRAMMAR = parse_grammar(
     ["jump ### J", "walk ### W", "NT_1 twice ### NT_1 NT_1", "NT_1 and NT_2 ### NT_1 NT_2", "hop ### H"]

@@ -11,7 +11,7 @@ in the tokens of the pairs.
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
@@ -141,6 +141,17 @@ class Values:
             {_split(words): count for words, count in data["seen"].items()},
             tuple(Entry(kind, _split(words), _split(tokens), count) for kind, words, tokens, count in data["entries"]),
         )
+
+    def extended(self, entries: Iterable[Entry]) -> "Values":
+        """Add values that training lacks; what is known of others stays."""
+        known = {(entry.type, entry.words, entry.tokens) for entry in self.entries}
+        new = [entry for entry in entries if (entry.type, entry.words, entry.tokens) not in known]
+        seen = {tuple(map(_comparable, entry.words)): entry.count for entry in new}
+        return replace(self, seen=seen | dict(self.seen), entries=(*self.entries, *dict.fromkeys(new)))
+
+    def copied(self, kind: str, words: Words) -> Words | None:
+        """Write words as training copies values of a type into outputs; None if it copies them in no one way."""
+        return next((manner.write(words) for manner in self._manners if manner.type == kind), None)
 
     def type_of(self, node: Node) -> str:
         """Name the type of a constituent that is a value."""
