@@ -321,10 +321,15 @@ def slot_name(node: Node) -> str:
     """Name the slot of a leaf: a key, the operator of one argument, or operator and place."""
     match node.slot:
         case (operator, "1", _) | (operator, "*"):
-            return operator
+            return _one_word(operator)
         case (operator, _, place):
-            return f"{operator}.{place}"
-    return node.slot[-1]
+            return _one_word(f"{operator}.{place}")
+    return _one_word(node.slot[-1])
+
+
+def _one_word(name: str) -> str:
+    """Make a name a part of a token: a key may have spaces in it, or be empty."""
+    return "_".join(name.split()) or "value"
 
 
 def _split(text: str) -> Words:
@@ -332,7 +337,7 @@ def _split(text: str) -> Words:
 
 
 def _type_name(node: Node) -> str:
-    return slot_name(node) if node.is_literal else node.label
+    return slot_name(node) if node.is_literal else _one_word(node.label)
 
 
 def _kind(node: Node, types: Mapping[str, str]) -> str:
@@ -352,6 +357,7 @@ def _spellings(node: Node) -> list[Words]:
     """
     parts = _PART.split(node.label) if node.kind in ("name", "string") else []
     texts = [node.label, *(" ".join(parts[i:]) for i in range(1, len(parts)))]
+    texts += [node.label.replace("-", " ")] if parts and "-" in node.label else []
     pieces = [tuple(_comparable(normal(word)) for word in _PIECES.findall(_CAPITAL.sub(" ", text))) for text in texts]
     whole = (_comparable(normal(node.label)),)
     return [words for words in (pieces[0], whole, *pieces[1:]) if any(word[:1].isalnum() for word in words)]
