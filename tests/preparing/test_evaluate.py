@@ -13,8 +13,8 @@ from csl.model.model import Model
 from csl.preparing.evaluate import Evaluation, evaluate
 from csl.preparing.parser import Parser
 
-from ..grammars import random_theta
 from ..conftest import Prepared
+from ..grammars import random_theta
 
 GRAMMAR = parse_grammar(["jump ### J", "walk ### W", "NT_1 twice ### NT_1 NT_1", "NT_1 and NT_2 ### NT_1 NT_2"])
 EXAMPLES = [

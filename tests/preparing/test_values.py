@@ -94,7 +94,9 @@ def test_equal_values_share_a_placeholder_and_others_are_numbered_by_place() -> 
 
 
 def test_the_longest_value_wins() -> None:
-    known = Known([*GEO, ("how big is york", "size(stateid('york'))"), ("rivers in york", "river(loc(stateid('york')))")])
+    known = Known(
+        [*GEO, ("how big is york", "size(stateid('york'))"), ("rivers in york", "river(loc(stateid('york')))")]
+    )
     assert known.linked("rivers in new york", "river(loc(stateid('new york')))")[0] == "rivers in «stateid»0"
 
 
@@ -122,7 +124,9 @@ def test_a_part_that_stands_for_the_whole_is_learnt() -> None:
 
 def test_a_value_decides_literals_around_it_that_the_input_lacks() -> None:
     homes = {"Paris": "France", "Lyon": "France", "Rome": "Italy", "Turin": "Italy", "Bonn": "Germany"}
-    pairs = [(f"{verb} {c}", f"{verb}(area(name('{c}'), in('{h}')))") for c, h in homes.items() for verb in ("see", "map")]
+    pairs = [
+        (f"{verb} {c}", f"{verb}(area(name('{c}'), in('{h}')))") for c, h in homes.items() for verb in ("see", "map")
+    ]
     known = Known(pairs)
     assert known.linked("see Turin", "see(area(name('Turin'), in('Italy')))") == ("see «area»0", "see ( «area»0 )")
     assert known.entries("area")["rome"] == "area ( name ( ' Rome ' ) , in ( ' Italy ' ) )"
