@@ -1,12 +1,21 @@
-"""Shared fixtures: where the real benchmark data lies, if it is here at all."""
+"""Shared fixtures: where the real benchmark data lies, if it is here at all, and grammars induced from it."""
 
 import os
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
 from csl import engine
+from csl.datasets.registry import data_set
+from csl.datasets.task import Task
+from csl.grammar import Grammar
+from csl.induction.config import PRESETS
+from csl.induction.induce import induce
+
+Prepared = Callable[[str, str], tuple[Task, Grammar]]
 
 settings.register_profile("fixed", derandomize=True)
 if os.environ.get("CI"):
@@ -26,3 +35,15 @@ def shared_data() -> Path:
 def _small_work_is_spread_too() -> None:
     """Let engines share even the small work of tests, so that these see what depends on the number of workers."""
     engine.SMALL = 2
+
+
+@pytest.fixture(scope="session")
+def prepared(shared_data: Path) -> Prepared:
+    """A function from data set and split to the task and its grammar."""
+
+    @cache
+    def prepare(name: str, split: str) -> tuple[Task, Grammar]:
+        task = data_set(name).prepare(shared_data / name, split)
+        return task, induce(task.train, PRESETS[name], seeds=task.seed_rules, output_cfg=task.output_cfg).grammar
+
+    return prepare

@@ -21,8 +21,8 @@ from csl.model.fit import Fitted, Progress, fit, likeliest, optimise, with_label
 from csl.model.model import FloatArray, Model
 from csl.parsing.derivation import Derivation
 
+from ..conftest import Prepared
 from ..grammars import all_log_p, random_theta
-from .conftest import Prepared
 
 GRAMMAR = parse_grammar(
     ["jump ### J", "walk ### W", "NT_1 twice ### NT_1 NT_1", "NT_1 and NT_2 ### NT_1 NT_2", "hop ### H"]

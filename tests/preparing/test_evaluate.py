@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from csl.model.evaluate import Evaluation, evaluate
 
 from csl.engine import Threads
 from csl.examples import Example
@@ -11,9 +10,11 @@ from csl.grammar.output_cfg import OutputCfg
 from csl.model.config import PRESETS, FitConfig, choose
 from csl.model.fit import fit
 from csl.model.model import Model
+from csl.preparing.evaluate import Evaluation, evaluate
+from csl.preparing.parser import Parser
 
+from ..conftest import Prepared
 from ..grammars import random_theta
-from .conftest import Prepared
 
 GRAMMAR = parse_grammar(["jump ### J", "walk ### W", "NT_1 twice ### NT_1 NT_1", "NT_1 and NT_2 ### NT_1 NT_2"])
 EXAMPLES = [
@@ -24,8 +25,8 @@ EXAMPLES = [
 ]
 
 
-def toy(cfg: OutputCfg | None = None) -> Model:
-    return Model(GRAMMAR, *random_theta(GRAMMAR, 2, 0), cfg)
+def toy(cfg: OutputCfg | None = None) -> Parser:
+    return Parser(Model(GRAMMAR, *random_theta(GRAMMAR, 2, 0), cfg))
 
 
 def test_accuracy_coverage_and_precision() -> None:
@@ -42,7 +43,7 @@ def test_accuracy_coverage_and_precision() -> None:
 
 
 def test_log_probabilities_are_means_over_derivable_pairs() -> None:
-    model, found = toy(), evaluate(toy(), EXAMPLES)
+    model, found = toy().model, evaluate(toy(), EXAMPLES)
     joint = model.log_probs(EXAMPLES[:2])
     assert found.derivable == 2
     assert found.log_p_xy == pytest.approx(joint.mean())
@@ -87,7 +88,7 @@ def measured(prepared: Prepared, name: str, split: str, config: FitConfig) -> Ev
     task, grammar = prepared(name, split)
     fitted = fit(grammar, task.train, config, output_cfg=task.output_cfg)
     assert not fitted.left_out
-    return evaluate(fitted.model, task.test)
+    return evaluate(Parser(fitted.model), task.test)
 
 
 @pytest.mark.parametrize("optimizer", ["adam", "em"])

@@ -40,6 +40,7 @@ from csl.cli import (
     sweep,
     table,
     train,
+    types,
 )
 from csl.cli.console import handle_interrupts, is_interrupt, new_console
 from csl.errors import FAILURES, REMEDIES, CslError, InputError, LimitWarning, from_system
@@ -108,8 +109,8 @@ def _options(
 
 
 for command in (
-    look.look, augment.augment, induce.induce, fit.fit, parse.parse, sample.sample, train.train, predict.predict,
-    evaluate.evaluate, errors.errors, ensemble.ensemble, table.table, run.run, report.report,
+    look.look, types.types, augment.augment, induce.induce, fit.fit, parse.parse, sample.sample, train.train,
+    predict.predict, evaluate.evaluate, errors.errors, ensemble.ensemble, table.table, run.run, report.report,
     sweep.sweep, runs.runs, geca.geca,
 ):  # fmt: skip
     app.command()(command)

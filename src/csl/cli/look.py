@@ -8,7 +8,7 @@ import typer
 from rich.table import Table
 
 from csl.cli.console import new_console
-from csl.cli.options import ExamplesFile, Reading, shares_options
+from csl.cli.options import ExamplesFile, OutputLanguage, Reading, shares_options
 
 if TYPE_CHECKING:
     from csl.examples.formats import Rows
@@ -22,10 +22,7 @@ OUTLINE = 20  # lines of constituents that are shown of a pair
 def look(
     file: ExamplesFile,
     *,
-    output_language: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="calls, sexpr, json, top, sql, tokens or code; default: seen from outputs."),
-    ] = None,
+    output_language: OutputLanguage = None,
     as_json: Annotated[bool, typer.Option("--json", help="Write all of it as JSON.")] = False,
     reading: Reading,
 ) -> None:

@@ -70,6 +70,12 @@ TorchThreads = Annotated[
     int | None, typer.Option("--threads", min=1, max=1024, help="CPU threads; default: chosen by torch.")
 ]
 
+OutputLanguage = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="calls, sexpr, json, top, sql, tokens or code; default: seen from outputs."),
+]
+KeepCase = Annotated[bool, typer.Option("--keep-case", help="Capitals in inputs matter.")]
+
 
 def shares_options(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the options of each argument that is one of the dataclasses here."""
@@ -102,12 +108,16 @@ class Preparing:
         str | None,
         typer.Option(metavar="NAME", help="calls, sexpr, json, top, sql, tokens or code; none: prepared already."),
     ] = None
-    keep_case: Annotated[bool, typer.Option("--keep-case", help="Capitals in inputs matter.")] = False
+    keep_case: KeepCase = False
+    values: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="More values: type, words of the input, text of the output.")
+    ] = None
 
     @property
     def settings(self) -> dict[str, object]:
         """The options, as those of a recipe."""
-        return {"data.language": self.output_language or "", "data.keep_case": self.keep_case}
+        values = {"data.values": str(self.values)} if self.values else {}
+        return {"data.language": self.output_language or "", "data.keep_case": self.keep_case, **values}
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ come once each, in the order that training has.
 from collections import Counter, defaultdict
 from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import count, pairwise
 
 from csl.grammar import Nt, Rule
 from csl.grammar.output_cfg import ROOT, Category, OutputCfg, Production
@@ -235,7 +235,7 @@ def _like(fillers: Fillers) -> Groups:
         for other, value in sorted(near.items()):
             for shape, count in fillers[other].items():
                 shares[shape] += value * count / fillers[other].total() / sum(near.values())  # type: ignore[assignment]
-        lent = {shape for shape, share in shares.items() if share * shapes.total() < EXPECTED}
+        lent = {x for x, share in shares.items() if share * shapes.total() < EXPECTED and x[0] != "member"}
         taken[frozenset(shapes) | lent if slot != ROOT_SLOT else frozenset(shapes)].append(slot)
     groups: list[tuple[list[Slot], Collection[Shape]]] = []
     for shapes_taken, slots in taken.items():
@@ -247,13 +247,12 @@ def _like(fillers: Fillers) -> Groups:
 
 def _named(groups: Groups, fillers: Fillers) -> dict[Slot, Category]:
     """Name categories."""
-    names: dict[Slot, Category] = {}
-    taken: Counter[str] = Counter()
+    names: dict[Slot, Category] = {ROOT_SLOT: ROOT}
     for slots, _ in groups:
-        name = _name(slots, sum((fillers[slot] for slot in slots), Counter()))
-        taken[name] += 1
-        category = ROOT if slots == [ROOT_SLOT] else Category(name if taken[name] == 1 else f"{name}{taken[name]}")
-        names |= dict.fromkeys(slots, category)
+        if slots != [ROOT_SLOT]:
+            name, taken = _name(slots, sum((fillers[slot] for slot in slots), Counter())), set(names.values())
+            numbered = (Category(f"{name}{n if n > 1 else ''}") for n in count(1))
+            names |= dict.fromkeys(slots, next(category for category in numbered if category not in taken))
     return names
 
 

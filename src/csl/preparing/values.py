@@ -11,7 +11,7 @@ in the tokens of the pairs.
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
@@ -141,6 +141,17 @@ class Values:
             {_split(words): count for words, count in data["seen"].items()},
             tuple(Entry(kind, _split(words), _split(tokens), count) for kind, words, tokens, count in data["entries"]),
         )
+
+    def extended(self, entries: Iterable[Entry]) -> "Values":
+        """Add values that training lacks; what is known of others stays."""
+        known = {(entry.type, entry.words, entry.tokens) for entry in self.entries}
+        new = [entry for entry in entries if (entry.type, entry.words, entry.tokens) not in known]
+        seen = {tuple(map(_comparable, entry.words)): entry.count for entry in new}
+        return replace(self, seen=seen | dict(self.seen), entries=(*self.entries, *dict.fromkeys(new)))
+
+    def copied(self, kind: str, words: Words) -> Words | None:
+        """Write words as training copies values of a type into outputs; None if it copies them in no one way."""
+        return next((manner.write(words) for manner in self._manners if manner.type == kind), None)
 
     def type_of(self, node: Node) -> str:
         """Name the type of a constituent that is a value."""
@@ -310,10 +321,15 @@ def slot_name(node: Node) -> str:
     """Name the slot of a leaf: a key, the operator of one argument, or operator and place."""
     match node.slot:
         case (operator, "1", _) | (operator, "*"):
-            return operator
+            return _one_word(operator)
         case (operator, _, place):
-            return f"{operator}.{place}"
-    return node.slot[-1]
+            return _one_word(f"{operator}.{place}")
+    return _one_word(node.slot[-1])
+
+
+def _one_word(name: str) -> str:
+    """Make a name a part of a token: a key may have spaces in it, or be empty."""
+    return "_".join(name.split()) or "value"
 
 
 def _split(text: str) -> Words:
@@ -321,7 +337,7 @@ def _split(text: str) -> Words:
 
 
 def _type_name(node: Node) -> str:
-    return slot_name(node) if node.is_literal else node.label
+    return slot_name(node) if node.is_literal else _one_word(node.label)
 
 
 def _kind(node: Node, types: Mapping[str, str]) -> str:
@@ -341,6 +357,7 @@ def _spellings(node: Node) -> list[Words]:
     """
     parts = _PART.split(node.label) if node.kind in ("name", "string") else []
     texts = [node.label, *(" ".join(parts[i:]) for i in range(1, len(parts)))]
+    texts += [node.label.replace("-", " ")] if parts and "-" in node.label else []
     pieces = [tuple(_comparable(normal(word)) for word in _PIECES.findall(_CAPITAL.sub(" ", text))) for text in texts]
     whole = (_comparable(normal(node.label)),)
     return [words for words in (pieces[0], whole, *pieces[1:]) if any(word[:1].isalnum() for word in words)]

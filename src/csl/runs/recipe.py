@@ -49,6 +49,7 @@ class DataOptions(BaseModel):
     synthetic: Annotated[Files, Field(description="files of synthetic examples, for `csl train`")] = ()
     seed_rules: Annotated[Files, Field(description="files of seed rules")] = ()
     output_cfg: Annotated[str, Field(description="file with a CFG of valid outputs")] = ""
+    values: Annotated[str, Field(description="file with more values, by type")] = ""
     format: Annotated[str, Field(description="format of the files; none: seen from them")] = ""
     input_column: Annotated[str, Field(description="the column with the input; none: seen from the file")] = ""
     output_column: Annotated[str, Field(description="the column with the output; none: seen from the file")] = ""
@@ -59,7 +60,8 @@ class DataOptions(BaseModel):
     @property
     def files(self) -> dict[str, tuple[Path, ...]]:
         """The files by what they are."""
-        found = {key: getattr(self, key) for key in ("train", "dev", "test", "synthetic", "seed_rules", "output_cfg")}
+        names = ("train", "dev", "test", "synthetic", "seed_rules", "output_cfg", "values")
+        found = {key: getattr(self, key) for key in names}
         return {
             key: (Path(value),) if isinstance(value, str) else tuple(map(Path, value))
             for key, value in found.items()
@@ -133,7 +135,7 @@ SEEDED = ("fit", "sampling", "train", "nqg")
 FILES = {  # options that name files, and their names in a run folder
     "data.train": "data/train.tsv", "data.dev": "data/dev.tsv", "data.test": "data/test.tsv",
     "data.synthetic": "data/synthetic.tsv", "data.seed_rules": "data/seed_rules.txt",
-    "data.output_cfg": "data/output.cfg", "fit.unlabelled": "unlabelled.txt",
+    "data.output_cfg": "data/output.cfg", "data.values": "data/values.tsv", "fit.unlabelled": "unlabelled.txt",
 }  # fmt: skip
 
 

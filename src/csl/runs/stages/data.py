@@ -11,7 +11,7 @@ from csl.examples import Example, write_examples
 from csl.examples.example import tally
 from csl.examples.formats import container_of, read_rows
 from csl.examples.mixture import one_language
-from csl.files import hash_file, hash_folder
+from csl.files import hash_file, hash_folder, read_lines, write_text
 from csl.grammar.notation import read_rules
 from csl.grammar.output_cfg import OutputCfg
 from csl.log import Log
@@ -52,6 +52,8 @@ class Data(Stage):
         figures = {part: len(getattr(task, part)) for part in PARTS}
         if data.synthetic:
             figures["synthetic"] = write_examples(folder / "synthetic.tsv", _examples(data, "synthetic"))
+        if data.values:
+            write_text(folder / "values.tsv", "".join(f"{line}\n" for _, line in read_lines(data.values)))
         return figures
 
     def summary(self, figures: Figures) -> str:

@@ -1,16 +1,18 @@
 """Preparing: from raw text to examples that rules can be learnt from, by what the training pairs show."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from csl.errors import InputError
 from csl.examples import Example, write_examples
-from csl.files import write_json
+from csl.files import read_lines, write_json
 from csl.grammar import write_grammar
 from csl.grammar.output_cfg import OutputCfg
 from csl.languages.registry import detect, language
 from csl.log import Log
 from csl.preparing.preparation import Prepared, prepare
+from csl.preparing.value_lists import with_values
 from csl.runs.folder import Figures
 from csl.runs.recipe import AUTO, Recipe
 from csl.runs.stage import Stage, Work
@@ -27,7 +29,7 @@ class Prepare(Stage):
     name = "prepare"
     keeps = True
     reads = ("data/train.tsv",)
-    may_read = ("data/seed_rules.txt", "data/output.cfg")
+    may_read = ("data/seed_rules.txt", "data/output.cfg", "data/values.tsv")
     artefacts = {"prepared/": "the examples that are learnt from: values as placeholders, categories as output.cfg"}
 
     def applies(self, recipe: Recipe) -> bool:
@@ -42,7 +44,14 @@ class Prepare(Stage):
         pairs = folder.examples()
         found = find_preparation(pairs, data.language, keep_case=data.keep_case, output_cfg=folder.given_cfg())
         if found is None:
+            if data.values:
+                raise InputError(
+                    "the outputs have no types of values; see `csl types`, or leave --values out", data.values
+                )
             return {"language": FLAT}
+        if more := folder.file("data/values.tsv"):
+            preparation = with_values(found.preparation, read_lines(more), data.values)
+            found = replace(found, preparation=preparation)
         place = folder.path / "prepared"
         write_examples(place / "train.tsv", found.examples)
         cfg = folder.given_cfg() or found.categories.cfg
