@@ -233,8 +233,8 @@ def _like(fillers: Fillers) -> Groups:
         near = {other: value for other, value in likeness.items() if value >= LIKE and slot != ROOT_SLOT}
         shares: Counter[Shape] = Counter()
         for other, value in sorted(near.items()):
-            for shape, count in fillers[other].items():
-                shares[shape] += value * count / fillers[other].total() / sum(near.values())  # type: ignore[assignment]
+            for shape, uses in fillers[other].items():
+                shares[shape] += value * uses / fillers[other].total() / sum(near.values())  # type: ignore[assignment]
         lent = {x for x, share in shares.items() if share * shapes.total() < EXPECTED and x[0] != "member"}
         taken[frozenset(shapes) | lent if slot != ROOT_SLOT else frozenset(shapes)].append(slot)
     groups: list[tuple[list[Slot], Collection[Shape]]] = []
