@@ -44,8 +44,8 @@ def augment(
 ) -> None:
     """Augment TRAIN: induce a grammar, fit a model, sample new pairs, and merge them with the old in equal parts.
 
-    Raw text is prepared first: its language, values and categories are found in it. Writes augmented.tsv, or the same in
-    the format of TRAIN, and the results of all stages, to the run folder. If a check on held-out pairs says that
+    Raw text is prepared first: its language, values and categories are found in it. Writes augmented.tsv, or the same
+    in the format of TRAIN, and the results of all stages, to the run folder. If a check on held-out pairs says that
     synthetic pairs would do harm, only the original ones are written. --set and --config change options of sampling.
     """
     from csl.runs.folder import RunFolder
