@@ -1,9 +1,7 @@
 """Random rules, grammars, inputs, output CFGs, parameters and data, for tests that compare with `csl.reference`."""
 
 import random
-from collections.abc import Iterable
-from itertools import product
-from math import prod
+from math import log, log2, prod
 
 import numpy as np
 from hypothesis import assume
@@ -111,6 +109,7 @@ configs = st.builds(
     partitions=st.sampled_from([1, 3]),
     max_units=st.integers(0, 2),
     drop_duplicates=st.booleans(),
+    logarithm=st.sampled_from(["log2", "ln"]),
 )
 
 
@@ -143,12 +142,5 @@ def little_data(seed: int, size: int = 30) -> list[Example]:
 
 
 def options(config: InductionConfig) -> reference.Options:
-    return reference.Options(**config.model_dump(include=set(reference.Options._fields)))
-
-
-def derivations_within(rules: Iterable[Rule], depth: int) -> list[Derivation]:
-    """List all derivations of at most so many levels."""
-    found: list[Derivation] = []
-    for _ in range(depth):
-        found = [Derivation(rule, children) for rule in rules for children in product(found, repeat=rule.arity)]
-    return found
+    base = log if config.logarithm == "ln" else log2
+    return reference.Options(log=base, **config.model_dump(include=set(reference.Options._fields)))

@@ -26,7 +26,7 @@ from csl.files import (
 )
 
 EXAMPLES = [Example.of("jump twice", "JUMP JUMP", id="7"), Example.of("où ça 😀", '" { \\ }', id="8")]
-FORMATS = ["x.tsv", "x.tsv.gz", "x.jsonl", "x.jsonl.gz", "x.json", "x.json.gz", "x.txt"]
+FORMATS = ["x.tsv", "x.tsv.gz", "x.jsonl", "x.jsonl.gz", "x.json", "x.json.gz", "x.txt", "x.csv", "x.csv.gz"]
 
 
 def refusal(path: Path, content: bytes, **options: str) -> str:

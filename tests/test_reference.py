@@ -34,13 +34,13 @@ from csl.model.data import build
 from csl.model.em import Em
 from csl.model.model import Model
 from csl.parsing.derivation import Derivation
+from csl.reference import derivations_within
 from csl.sampling.config import SampleConfig
 from csl.sampling.sampler import Sampler
 
 from .grammars import (
     all_derivations,
     configs,
-    derivations_within,
     grammars,
     inputs,
     little_data,

@@ -11,7 +11,8 @@ that the results are the same. In this order, with what it costs:
     probabilistic model   Eqs. 3, 4, 8 and 9    Model               O(|S|) for p(r | r_p, i)
     inference             Eq. 1, §3.1.5         inside, viterbi     O(|S|) for an application in the chart
     learning θ            §3.1.3                fit                 a visit to each derivation of each pair, per pass
-    sampling              §3.2, appendix C.6    tempered, sample    draws until one is accepted
+    sampling              §3.2, appendix C.6    tempered, forward   a visit to each derivation within the depth
+                                                sample              draws until one is accepted
 
 A hundred short examples take some seconds. What the paper does not say: logarithms in the objective are base 2; the
 source of a new rule is never a lone nonterminal; partitions order examples by the length of their input in characters.
@@ -135,6 +136,7 @@ class Options(NamedTuple):
     100
     """
 
+    log: Callable[[float], float] = log2  # as in the published system; the paper prints ln
     k_alpha: float = 4  # weight of log p̂(α | β)
     k_beta: float = 16  # weight of log p̂(β | α)
     k_t: float = 8  # cost of a terminal
@@ -172,7 +174,7 @@ def size(rule: Rule, options: Options) -> float:
 
 
 def cost(rule: Rule, D: Mapping[Example, int], options: Options) -> float:
-    """|α| + |β| − k_α log₂ p̂(α | β) − k_β log₂ p̂(β | α): what a rule adds to L_D(G) (Eqs. 6 and 7).
+    """|α| + |β| − k_α log p̂(α | β) − k_β log p̂(β | α): what a rule adds to L_D(G) (Eqs. 6 and 7).
 
     D is examples with their counts. If α and β never occur together, they count half a time; a side that never occurs
     has no penalty. Costs are multiples of 2⁻²⁰, so that sums are exact and ties are ties.
@@ -186,7 +188,7 @@ def cost(rule: Rule, D: Mapping[Example, int], options: Options) -> float:
     both = max(0.5, sum(D[example] for example in with_alpha & with_beta))
     penalty = 0.0
     for k, given in ((options.k_beta, with_alpha), (options.k_alpha, with_beta)):
-        penalty -= k * log2(both / sum(D[example] for example in given)) if given else 0
+        penalty -= k * options.log(both / sum(D[example] for example in given)) if given else 0
     return size(rule, options) + round(penalty * 2**20) / 2**20
 
 
@@ -530,6 +532,40 @@ def levels(z: Derivation) -> int:
     2
     """
     return 1 + max(map(levels, z.children), default=0)
+
+
+def derivations_within(rules: Iterable[Rule], depth: int) -> list[Derivation]:
+    """List all derivations of at most so many levels.
+
+    >>> [z.example.target_text for z in derivations_within([JUMP, WALK, TWICE], 2)]
+    ['JUMP', 'WALK', 'JUMP JUMP', 'WALK WALK']
+    """
+    found: list[Derivation] = []
+    for _ in range(depth):
+        found = [Derivation(rule, children) for rule in rules for children in product(found, repeat=rule.arity)]
+    return found
+
+
+def forward(model: Model, found: Collection[Derivation]) -> dict[Derivation, float]:
+    """Give the probability that forward sampling draws each of these derivations: all that count as finished (§3.2).
+
+    Nonterminals are expanded one after the other, from the top and from left to right. Each draws its rule from
+    p(r | r_p, i), among the rules with which what is drawn so far can become one of the derivations.
+
+    >>> model = Model([JUMP, WALK, TWICE], [[0]] * 2, [[0, 0, log(2)]])
+    >>> {z.example.source_text: round(p, 3) for z, p in forward(model, derivations_within(model.rules, 2)).items()}
+    {'jump': 0.25, 'walk': 0.25, 'jump twice': 0.25, 'walk twice': 0.25}
+    """
+    paths = {z: tuple(applications(z)) for z in found}
+    choices = defaultdict(set)  # what is drawn so far → what can come next
+    for path in paths.values():
+        for k, choice in enumerate(path):
+            choices[path[:k]].add(choice)
+    p = {drawn: {choice: model.p(*choice) for choice in ways} for drawn, ways in choices.items()}
+    return {
+        z: prod(p[path[:k]][choice] / fsum(p[path[:k]].values()) for k, choice in enumerate(path))
+        for z, path in paths.items()
+    }
 
 
 def expand(model: Model, chance: random.Random, depth: int, context: Context = ROOT) -> Derivation | None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from typer.testing import Result
 
-from .commands import csl, done, refused
+from .commands import csl, done, refused, write
 
 RULES = """# a toy
 jump ### JUMP
@@ -91,6 +91,20 @@ def test_explain_draws_derivations_with_other_outputs_first(run: Path) -> None:
     ]  # fmt: skip
     assert explain(run, "jump twice").output.splitlines() == [line for block in blocks for line in block]
     assert explain(run, "jump twice", "--limit", 1).output.splitlines() == blocks[0]
+
+
+def test_the_derivation_of_the_parser_comes_first_with_types(tmp_path: Path) -> None:
+    pairs = {"jump": "J", "walk": "W", "jump back": "J B", "walk back": "W B", "jump and walk": "J W"}
+    (tmp_path / "valid.cfg").write_text("ROOT => ##X\nX => J\nX => W\nX => ##X B\nX => ##X ##X\n")
+    train = write(tmp_path / "train.tsv", pairs)
+    done("induce", train, "--out", tmp_path / "run", "--output-cfg", tmp_path / "valid.cfg", "--preset", "scan")
+    assert len(explain(tmp_path / "run", "walk and jump back").output.splitlines()) > 4
+    done("fit", tmp_path / "run", "--set", "optimizer=em")
+    [parsed] = done("parse", tmp_path / "run", "walk and jump back")
+    lines = done("grammar", "explain", tmp_path / "run", "walk and jump back")
+    assert lines[0].startswith("the parser takes derivation 1, ")
+    assert f"→ {parsed}" in lines[1:4]
+    assert any(line.endswith("walk ### W  : X") for line in lines)
 
 
 def test_explain_neither_cuts_nor_wraps_long_rules_in_plain_text(run: Path) -> None:

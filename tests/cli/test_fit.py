@@ -35,7 +35,7 @@ def test_the_summary_says_what_auto_chose_and_what_was_written(run: Path) -> Non
     lines = done("fit", run, *QUICK, "--preset", "auto")
     assert lines[0].startswith("auto: ")
     assert "64 states" in lines[0]
-    assert lines[-2].startswith("fit: 64 states, 5 steps, mean log p(x, y) -")
+    assert lines[-2].startswith("fit: 64 states, 768 parameters, 5 steps, mean log p(x, y) -")
     assert lines[-1].endswith(str(run / "model.npz"))
     assert steps(run) == [5]
     assert not (run / "checkpoints").exists()
@@ -77,6 +77,7 @@ def test_inputs_without_outputs_are_labelled_and_fitted_again(ending: str, run: 
     assert any("2 of 3 inputs labelled" in line for line in done("fit", run, *QUICK, *given))
     assert parameters(run) != before
     assert steps(run, "refit") == [5]
+    assert len(RunFolder(run).record.stages["fit"].figures["starts"]) == 5  # of the second fit
     assert (run / "unlabelled.txt").read_text("utf-8").splitlines() == inputs[:3]
     (tmp_path / f"inputs.{ending}").unlink()  # the run has a copy
     assert any("already complete" in line for line in done("fit", run))

@@ -94,6 +94,14 @@ def test_check_lists_rules_whose_target_has_no_typing(folder: Path, in_run: bool
     assert refused("grammar", "check", *arguments).startswith(f"{cfg}:1: ")
 
 
+def test_seed_rules_need_no_typing(folder: Path) -> None:
+    (folder / "data").mkdir()
+    (folder / "data" / "output.cfg").write_text("ROOT => ##ROOT ##ROOT\nROOT => JUMP\n")
+    assert csl("grammar", "check", folder).exit_code == 1
+    (folder / "seed_rules.txt").write_text("walk ### WALK\n")
+    assert "seed rules aside" in done("grammar", "check", folder)[0]
+
+
 @pytest.mark.parametrize(
     ("name", "text", "named"),
     [

@@ -23,5 +23,10 @@ def test_bad_rows_are_refused_or_left_out(tmp_path: Path) -> None:
     assert f"{tmp_path / 'x.csv'}:4: " in refused("look", tmp_path / "x.csv")
     result = csl("look", tmp_path / "x.csv", "--skip-bad")
     assert "1 bad row" in result.stderr
-    assert "--input-column" in refused("look", tmp_path / "x.csv", "--input-field", "question")
     assert "calls" in refused("look", tmp_path / "x.csv", "--output-language", "clals", "--skip-bad")
+
+
+def test_two_languages_in_a_file_are_refused_or_one_is_left_out(tmp_path: Path) -> None:
+    (tmp_path / "x.tsv").write_text("a\tf(x)\nb\tf(g(y))\nc\tSELECT a FROM b\n", "utf-8")
+    assert f"{tmp_path / 'x.tsv'}:3: " in refused("look", tmp_path / "x.tsv")
+    assert json.loads(csl("look", tmp_path / "x.tsv", "--skip-bad", "--json").stdout)["rows"] == 2

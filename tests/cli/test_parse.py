@@ -28,6 +28,12 @@ def test_an_output_comes_with_its_scores(fitted: Path, tmp_path: Path) -> None:
     assert second == "hop\t\t\t"
 
 
+def test_the_way_to_parse_can_be_chosen(fitted: Path) -> None:
+    for inference in ("typed", "paper"):
+        assert done("parse", fitted, "jump and run", "--inference", inference) == ["JUMP RUN"]
+    assert "'paper'" in refused("parse", fitted, "jump", "--inference", "papre")
+
+
 def test_an_input_that_is_not_covered_gives_exit_code_1_and_names_unknown_tokens(fitted: Path) -> None:
     for text, why in (("hop and jump thrice", "hop, thrice"), ("and and", "and and"), ("", "")):
         result = csl("parse", fitted, text)

@@ -153,3 +153,12 @@ def test_the_breakdown_counts_inputs_that_csl_covers_and_the_others() -> None:
     assert breakdown(plain, CSL, {"t5": T5, "csl": CSL}) == (total, {})
     with pytest.raises(ValueError, match="zip"):
         breakdown(BROKEN_DOWN, CSL, {"t5": T5[:-1]})
+
+
+def test_outputs_are_compared_as_their_language_does_or_as_texts() -> None:
+    examples = [Example.of("a", '{"x": 1, "y": [2]}'), Example.of("b", '{"x": 3}')]
+    outputs = ['{"y": [2], "x": 1.0}', '{"x":  4}']
+    assert score(examples, outputs)[0].right == 1
+    assert score(examples, outputs, "text")[0].right == 0
+    assert score(examples, [e.target_text for e in examples], "text")[0].right == 2
+    assert score(examples, ["", ""])[0].right == 0

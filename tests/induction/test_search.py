@@ -27,6 +27,29 @@ from csl.reference import cost, derivable, size
 
 from ..grammars import configs, little_data, options, random_rules
 
+NQG = InductionConfig(objective="nqg")
+
+
+@settings(deadline=None, max_examples=20)
+@given(st.integers(0, 1000))
+def test_with_the_objective_of_nqg_examples_stay_derivable(seed: int) -> None:
+    data = little_data(seed)
+    bench = Bench(data, NQG)
+    for added in bench.steps():
+        assert all(Deriver(bench.grammar(), NQG.max_units).derivable(added))
+    assert bench.search.total() / UNIT == sum(size(rule, options(NQG)) for rule in bench.grammar())  # no p̂ in it
+
+
+def test_the_objective_of_nqg_weighs_a_rule_by_what_it_does_to_outputs() -> None:
+    """With ⟨a NT_1, A NT_1⟩ the input `a b` also derives to A C: its output needs a bit more."""
+    pairs = [("b", "B"), ("b", "C"), ("a b", "A B"), ("a d", "A D"), ("d", "D")]
+    bench = Bench([Example.of(*pair) for pair in pairs], NQG)
+    bench.search.add(bench.ids, bench.ids)
+    [rule] = bench.store.add_rules(parse_grammar(["a NT_1 ### A NT_1"]), bench.vocabulary)
+    bench.search._cover_store()
+    removed = np.array([bench.ids[bench.examples.index(Example.of(*pair))] for pair in pairs[2:4]], np.int32)
+    assert bench.search._added_bits(int(rule), removed) == 1 * UNIT
+
 
 class Bench:
     """A search set up by hand, and what it is about in plain Python."""

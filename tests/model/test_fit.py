@@ -283,6 +283,40 @@ def test_a_rule_never_used_stays_possible_but_improbable(config: FitConfig) -> N
     assert parse.text == "H H"
 
 
+# the denominator
+
+WHOLE = ADAM.model_copy(update={"denominator": "batch"})
+
+
+def test_rules_that_no_derivation_of_the_batch_uses_are_left_as_they_are() -> None:
+    pytest.importorskip("torch")
+    before = fit(GRAMMAR, PAIRS, WHOLE.model_copy(update={"steps": 1})).model.theta_rule
+    after = fit(GRAMMAR, PAIRS, WHOLE).model.theta_rule
+    assert (after[:, 4] == before[:, 4]).all()  # hop is in no pair
+    assert (after[:, :4] != before[:, :4]).all()
+    assert (fit(GRAMMAR, PAIRS, ADAM).model.theta_rule[:, 4] != before[:, 4]).all()
+
+
+def test_over_a_batch_with_all_rules_both_denominators_are_the_same() -> None:
+    pytest.importorskip("torch")
+    pairs = [Example.of("jump twice and walk twice and hop", "J J W W H")]
+    both = [fit(GRAMMAR, pairs, config).model.theta_rule for config in (ADAM, WHOLE)]
+    assert np.allclose(*both, atol=1e-9)
+
+
+def test_the_rules_of_pairs_are_those_of_all_their_derivations() -> None:
+    data = build(
+        GRAMMAR, [Example.of("jump", "J"), Example.of("walk twice", "W W"), Example.of("hop", "H")], 1, ONE_THREAD
+    )
+    assert data.rules_of(np.array([0])).tolist() == [0]
+    assert data.rules_of(np.array([1, 2])).tolist() == [1, 2, 4]
+
+
+def test_em_has_no_batches_to_normalise_over() -> None:
+    with pytest.raises(InputError, match="denominator"):
+        fit(GRAMMAR, PAIRS, EM.model_copy(update={"denominator": "batch"}))
+
+
 # unlabelled inputs
 
 

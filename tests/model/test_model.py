@@ -1,6 +1,7 @@
 """A model as a parser: best outputs, marginal probabilities and valid outputs, against all derivations one by one."""
 
 from math import log
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from csl.kernels.inside import fewest_levels
 from csl.model.model import Model, context_starts
 from csl.parsing.deriver import Deriver
 from csl.parsing.forest import compacted
+from csl.parsing.limits import Abstained
 from csl.reference import levels, probability
 
 from ..grammars import all_derivations, all_log_p, grammars, inputs, output_cfgs, random_theta, typing_count
@@ -184,6 +186,26 @@ def test_the_best_output_may_be_invalid_and_then_the_best_valid_one_is_given() -
     assert (free.text, valid.text) == ("C A", "C B")
     assert free.log_prob - valid.log_prob == pytest.approx(2)
     assert Model(grammar, *theta, OutputCfg.parse(["ROOT => A"])).parse("a c") is None
+
+
+def test_the_papers_inference_gives_no_output_if_the_best_is_invalid(tmp_path: Path) -> None:
+    grammar = parse_grammar(["a ### A", "a ### B", "NT_1 c ### C NT_1"])
+    theta = np.zeros((2, 1)), np.array([[2.0, 0.0, 0.0]])
+    for valid, wanted in (("B", None), ("A", "C A")):
+        cfg = OutputCfg.parse(["ROOT => C ##X", f"X => {valid}"])
+        model = Model(grammar, *theta, cfg, inference="paper")
+        model.save(tmp_path / "model.npz")
+        for same in (model, Model.load(tmp_path / "model.npz"), Model(grammar, *theta, cfg).with_inference("paper")):
+            parse = same.parse("a c")
+            assert (parse and parse.text) == wanted
+            assert same.outcomes([("hop",)]) == [Abstained.NOT_COVERED]
+        typed = model.with_inference("typed").parse("a c")
+        assert typed is not None
+        assert typed.text == f"C {valid}"
+
+
+def test_without_an_output_cfg_both_ways_of_inference_are_the_same() -> None:
+    assert toy().with_inference("paper").parse("jump and walk twice") == toy().parse("jump and walk twice")
 
 
 def test_units_are_applied_as_often_as_allowed() -> None:

@@ -1,8 +1,8 @@
 import pytest
 
 from csl.examples import Example
-from csl.grammar import Rule, parse_rule
-from csl.parsing.derivation import Derivation
+from csl.grammar import OutputCfg, Rule, parse_rule
+from csl.parsing.derivation import Derivation, types_of
 from csl.parsing.drawing import draw_rule
 
 AND = parse_rule("NT_1 and NT_2 ### NT_2 NT_1")
@@ -37,6 +37,15 @@ def test_deep_derivations_are_expanded() -> None:
     rules = [parse_rule("NT_1 x ### X NT_1")] * 5000 + [JUMP]
     pair = Derivation.from_rules(rules).example
     assert pair == Example(("jump",) + ("x",) * 5000, ("X",) * 5000 + ("J",))
+
+
+def test_types_are_those_of_a_whole_output_in_preorder() -> None:
+    cfg = OutputCfg.parse(["ROOT => ##B ##A", "A => J", "A => W", "B => W", "B => J", "A => ##A ##A"])
+    derivation = Derivation(AND, (Derivation(TWICE, (Derivation(JUMP),)), Derivation(WALK)))
+    assert types_of(derivation, cfg) == ["ROOT", "A", "A", "B"]
+    assert types_of(Derivation(TWICE, (Derivation(JUMP),)), cfg) == []
+    deep = Derivation.from_rules([parse_rule("NT_1 x ### X NT_1")] * 3000 + [JUMP])
+    assert types_of(deep, OutputCfg.parse(["ROOT => X ##ROOT", "ROOT => J"])) == ["ROOT"] * 3001
 
 
 @pytest.mark.parametrize("line", ["NT_1 \\NT_2 ### NT_1 \\###", "\\# a ### A", "a\\u{a0}b NT_1 ### [bold] NT_1"])

@@ -20,6 +20,16 @@ def test_a_derivation_is_a_tree_of_rules_in_plain_text() -> None:
     ]
 
 
+def test_types_stand_behind_the_rules_in_the_order_of_the_tree() -> None:
+    rules = parse_grammar(["NT_1 and NT_2 ### NT_1 NT_2", "NT_1 twice ### NT_1 NT_1", "b ### B", "c ### C"])
+    console = Console(file=io.StringIO(), width=80)
+    console.print(draw_derivation(Derivation.from_rules(rules), ["ROOT", "X", "Y", "Z"]))
+    assert isinstance(console.file, io.StringIO)
+    lines = console.file.getvalue().splitlines()
+    assert [line.rsplit(" : ")[-1] for line in lines] == ["ROOT", "X", "Y", "Z"]
+    assert lines[3].startswith("└── c ### C")
+
+
 def test_spans_stand_in_brackets() -> None:
     lines = draw_spans(["a", "b", "c", "d"], [(0, 1), (2, 4)], ["b"])
     assert [line.plain for line in lines] == ["[a] b [c d]"]

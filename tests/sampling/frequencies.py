@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from functools import cache
-from itertools import product
 from math import fsum, sqrt
 
 import numpy as np
@@ -12,9 +11,7 @@ from csl.grammar import Grammar, Rule
 from csl.grammar.output_cfg import OutputCfg
 from csl.model.model import FloatArray
 from csl.parsing.derivation import Derivation
-from csl.reference import Model, levels, probability, tempered
-
-from ..grammars import derivations_within
+from csl.reference import Model, derivations_within, forward, levels, probability, tempered
 
 Preorder = tuple[int, ...]
 Draws = tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]
@@ -25,36 +22,38 @@ def preorder(tree: Derivation, grammar: Grammar) -> Preorder:
     return tuple(number[rule] for rule in tree.rules())
 
 
+def tempered_model(grammar: Grammar, theta: tuple[FloatArray, FloatArray], **how: float) -> Model:
+    rules = [[tempered(rule, value, **how) for rule, value in zip(grammar, row, strict=True)] for row in theta[1]]
+    return Model(grammar, theta[0], rules)
+
+
+def valid(grammar: Grammar, cfg: OutputCfg | None, depths: tuple[int, int]) -> list[Derivation]:
+    trees = derivations_within(grammar, depths[1])
+    return [tree for tree in trees if levels(tree) >= depths[0] and (cfg is None or cfg.accepts(tree.example.target))]
+
+
 def exact(
-    grammar: Grammar,
-    theta: tuple[FloatArray, FloatArray],
-    cfg: OutputCfg | None,
-    depths: tuple[int, int],
-    *,
-    temperature: float = 1.0,
-    bias: float = 0.0,
-    bias_above: int = 1,
+    grammar: Grammar, theta: tuple[FloatArray, FloatArray], cfg: OutputCfg | None, depths: tuple[int, int], **how: float
 ) -> dict[Preorder, float]:
     """p(z | valid, depths) of every derivation: its product of rule probabilities, divided by the sum of all."""
-    rules = [
-        [tempered(rule, value, temperature, bias, bias_above) for rule, value in zip(grammar, row, strict=True)]
-        for row in theta[1]
-    ]
-    plain = Model(grammar, theta[0], rules)
-    weight = {
-        preorder(tree, grammar): probability(plain, tree)
-        for tree in derivations_within(grammar, depths[1])
-        if levels(tree) >= depths[0] and (cfg is None or cfg.accepts(tree.example.target))
-    }
+    plain = tempered_model(grammar, theta, **how)
+    weight = {preorder(tree, grammar): probability(plain, tree) for tree in valid(grammar, cfg, depths)}
     total = fsum(weight.values())
     return {rules: value / total for rules, value in weight.items()}
 
 
-class Uniform:
-    """The derivations that choices from the top lead to, by category, levels left and levels needed."""
+def one_by_one(
+    grammar: Grammar, theta: tuple[FloatArray, FloatArray], cfg: OutputCfg | None, depths: tuple[int, int], **how: float
+) -> dict[Preorder, float]:
+    """p(z) if rules are chosen one at a time."""
+    plain, trees = tempered_model(grammar, theta, **how), valid(grammar, cfg, depths)
+    return {preorder(tree, grammar): p for tree, p in forward(plain, trees).items()}
+
+
+class Finishing:
+    """Which typings can be finished, by category and levels left."""
 
     def __init__(self, grammar: Grammar, cfg: OutputCfg | None) -> None:
-        self.rules = list(grammar)
         self.finishes = cache(self.finishes)  # type: ignore[method-assign]
         self.rows: list[tuple[str, int, tuple[str, ...]]] = [
             (category, r, children) for r, rule in enumerate(grammar) for category, children in typings(rule, cfg)
@@ -65,22 +64,6 @@ class Uniform:
 
     def fits(self, row: tuple[str, int, tuple[str, ...]], depth: int) -> bool:
         return depth > 0 and all(self.finishes(child, depth - 1) for child in row[2])
-
-    def draws(self, category: str, depth: int, open_first: bool) -> dict[Preorder, float]:
-        """p(z): each rule that fits is as likely as any other, and so is each of its typings that fit."""
-        by_rule: dict[int, list[tuple[str, ...]]] = {}
-        for row in self.rows:
-            if row[0] == category and self.fits(row, depth) and not (open_first and self.rules[row[1]].arity == 0):
-                by_rule.setdefault(row[1], []).append(row[2])
-        found: dict[Preorder, float] = {}
-        for r, group in by_rule.items():
-            for children in group:
-                parts = [self.draws(child, depth - 1, False).items() for child in children]
-                for chosen in product(*parts):
-                    rules = (r, *(x for part, _ in chosen for x in part))
-                    p = float(np.prod([value for _, value in chosen])) / len(by_rule) / len(group)
-                    found[rules] = found.get(rules, 0.0) + p
-        return found
 
 
 def typings(rule: Rule, cfg: OutputCfg | None) -> list[tuple[str, tuple[str, ...]]]:

@@ -10,9 +10,10 @@ from csl.grammar import Grammar, Rule, parse_grammar
 from csl.grammar.output_cfg import ROOT, OutputCfg
 from csl.model.model import context_starts
 from csl.parsing.derivation import Derivation
+from csl.reference import derivations_within
 from csl.sampling.automaton import Automaton, build_automaton
 
-from ..grammars import derivations_within, grammars, output_cfgs
+from ..grammars import grammars, output_cfgs
 
 
 class Runs:

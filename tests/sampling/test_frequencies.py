@@ -8,11 +8,12 @@ import pytest
 from csl.grammar import parse_grammar
 from csl.grammar.output_cfg import OutputCfg
 from csl.model.model import Model
+from csl.reference import derivations_within
 from csl.sampling.config import SampleConfig
 from csl.sampling.sampler import Sampler
 
-from ..grammars import derivations_within, random_theta, typing_count
-from .frequencies import Preorder, Uniform, chi_square_excess, exact, frequencies
+from ..grammars import random_theta, typing_count
+from .frequencies import Preorder, chi_square_excess, exact, frequencies, one_by_one
 
 MILLION = 1_000_000
 FIVE_SIGMA = 5.0  # the seed is fixed: a value above this is a mistake in the code, not bad luck
@@ -29,6 +30,7 @@ CFG = OutputCfg.parse(  # A is both an X and a Y, so that f A has two typings an
 )  # fmt: skip
 THETA = {name: random_theta(g, 3, seed=7, spread=0.8) for name, g in (("GRAMMAR", GRAMMAR), ("CHAIN", CHAIN))}
 GRAMMARS = {"GRAMMAR": GRAMMAR, "CHAIN": CHAIN}
+ALIKE = tuple(np.zeros_like(theta) for theta in THETA["GRAMMAR"])
 
 
 def drawn(name: str, cfg: OutputCfg | None, seed: int = 11, **options: object) -> dict[Preorder, int]:
@@ -74,7 +76,7 @@ def test_the_tempered_strategy_divides_theta(temperature: float, cfg: OutputCfg 
 @pytest.mark.parametrize("above", [0, 1])
 def test_the_depth_bias_is_added_to_rules_with_many_nonterminals(above: int, cfg: OutputCfg | None) -> None:
     observed = drawn("GRAMMAR", cfg, depth_bias=1.5, bias_above=above, min_depth=1, max_depth=3)
-    p = expected("GRAMMAR", cfg, (1, 3), bias=1.5, bias_above=above)
+    p = expected("GRAMMAR", cfg, (1, 3), delta=1.5, above=above)
     assert chi_square_excess(observed, p) < FIVE_SIGMA
     assert chi_square_excess(observed, expected("GRAMMAR", cfg, (1, 3))) > 100
 
@@ -102,13 +104,35 @@ def test_depth_4_and_more() -> None:
     assert chi_square_excess(observed, expected("GRAMMAR", CFG, (4, 4))) < FIVE_SIGMA
 
 
-@pytest.mark.parametrize("least", [1, 2])
 @both
-def test_the_uniform_strategy_chooses_rules_and_then_typings_alike(cfg: OutputCfg | None, least: int) -> None:
-    p = Uniform(GRAMMAR, cfg).draws("ROOT", 3, least == 2)
-    observed = drawn("GRAMMAR", cfg, strategy="uniform", min_depth=least, max_depth=3)
+@pytest.mark.parametrize(
+    ("name", "depths", "options", "how"),
+    [
+        ("GRAMMAR", (1, 3), {}, {}),
+        ("GRAMMAR", (2, 3), {"temperature": 3.0}, {"temperature": 3.0}),
+        ("GRAMMAR", (1, 3), {"temperature": float("inf")}, {"temperature": float("inf")}),
+        ("GRAMMAR", (2, 3), {"depth_bias": 1.5}, {"delta": 1.5}),
+        ("CHAIN", (2, 6), {"temperature": 2.0, "depth_bias": 1.0, "bias_above": 0},
+         {"temperature": 2.0, "delta": 1.0, "above": 0}),
+    ],
+)  # fmt: skip
+def test_forward_sampling_draws_each_rule_from_the_model(
+    name: str, depths: tuple[int, int], options: dict[str, float], how: dict[str, float], cfg: OutputCfg | None
+) -> None:
+    observed = drawn(name, cfg, strategy="forward", min_depth=depths[0], max_depth=depths[1], **options)
+    p = one_by_one(GRAMMARS[name], THETA[name], cfg, depths, **how)
     assert sum(p.values()) == pytest.approx(1)
     assert chi_square_excess(observed, p) < FIVE_SIGMA
+    assert chi_square_excess(observed, expected(name, cfg, depths, **how)) > 100
+
+
+@both
+@pytest.mark.parametrize("least", [1, 2])
+def test_the_uniform_strategy_is_forward_sampling_with_all_rules_alike(cfg: OutputCfg | None, least: int) -> None:
+    observed = drawn("GRAMMAR", cfg, strategy="uniform", min_depth=least, max_depth=3)
+    assert chi_square_excess(observed, one_by_one(GRAMMAR, ALIKE, cfg, (least, 3))) < FIVE_SIGMA
+    hot = drawn("GRAMMAR", cfg, strategy="forward", temperature=float("inf"), min_depth=least, max_depth=3)
+    assert hot == observed
 
 
 def test_tables_of_another_model_are_found_out() -> None:

@@ -31,7 +31,7 @@ GRAMMAR = parse_grammar(
     ["jump ### J", "walk ### W", "NT_1 twice ### NT_1 NT_1", "NT_1 and NT_2 ### NT_1 NT_2", "hop ### H"]
 )
 TRAIN = [Example.of("jump", "J"), Example.of("jump", "J"), Example.of("walk twice", "W W"), Example.of("x", "Y")]
-STRATEGIES = ["model", "tempered", "uniform", "coverage"]
+STRATEGIES = ["model", "tempered", "forward", "uniform", "coverage"]
 every_strategy = pytest.mark.parametrize("strategy", STRATEGIES)
 
 
@@ -172,7 +172,8 @@ def test_a_long_stream_with_repeats_does_not_end(monkeypatch: pytest.MonkeyPatch
     [
         *((strategy, {"temperature": 2.0}, "tempered") for strategy in ("model", "uniform", "coverage")),
         *((strategy, {"min_depth": 5}, "max_depth 4") for strategy in STRATEGIES),
-        *((strategy, {"min_depth": 3}, "min_depth of 1 or 2") for strategy in ("uniform", "coverage")),
+        *((strategy, {"min_depth": 3}, "min_depth of 1 or 2") for strategy in ("forward", "uniform", "coverage")),
+        ("forward", {"depths": "even"}, "depths = model"),
     ],
 )
 def test_options_that_exclude_each_other(strategy: str, options: dict[str, float], keyword: str) -> None:
@@ -180,7 +181,7 @@ def test_options_that_exclude_each_other(strategy: str, options: dict[str, float
         sampler(strategy, **options)
 
 
-@pytest.mark.parametrize("strategy", ["model", "tempered"])
+@pytest.mark.parametrize("strategy", ["model", "tempered", "forward"])
 def test_strategies_that_need_a_model(strategy: str) -> None:
     with pytest.raises(InputError, match="csl fit"):
         Sampler(GRAMMAR, SampleConfig.model_validate({"strategy": strategy}))

@@ -17,7 +17,7 @@ from csl.sampling.automaton import build_automaton
 from csl.sampling.tables import build_local, build_tables
 
 from ..grammars import grammars, output_cfgs, random_theta
-from .frequencies import Uniform
+from .frequencies import Finishing
 from .test_automaton import Runs, small
 
 cfgs = st.one_of(st.none(), output_cfgs)
@@ -49,7 +49,7 @@ def test_masses_are_sums_over_derivations(rules: list[Rule], cfg: OutputCfg | No
 @given(rules=grammars, cfg=cfgs)
 def test_the_fewest_levels_of_typings(rules: list[Rule], cfg: OutputCfg | None) -> None:
     grammar = Grammar(rules)
-    local, plain = build_local(grammar, cfg), Uniform(grammar, cfg)
+    local, plain = build_local(grammar, cfg), Finishing(grammar, cfg)
     for row, (_, _, children) in zip(range(len(local.levels)), sorted(plain.rows), strict=True):
         shallow = [d for d in range(1, 8) if all(plain.finishes(child, d - 1) for child in children)]
         if shallow:

@@ -8,7 +8,7 @@ import typer
 from rich.table import Table
 
 from csl.cli.console import Messages, new_console
-from csl.cli.options import Budget, CpuThreads, Device, Mask, Reading, shares_options
+from csl.cli.options import Budget, CpuThreads, Device, InferenceOption, Mask, Reading, parser_of, shares_options
 from csl.errors import InputError, nearest
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ def evaluate(
     ] = "language",
     device: Device = "auto",
     mask: Mask = True,
+    inference: InferenceOption = None,
     *,
     budget: Budget,
     threads: CpuThreads = 1,
@@ -53,12 +54,12 @@ def evaluate(
     trained = any((what / name).exists() for name in ("model", "codec.json"))
     if what.is_dir() and not trained:
         from csl.engine import Threads
+        from csl.model.config import INFERENCE
         from csl.parsing.limits import Limits
         from csl.preparing.evaluate import evaluate as measure
-        from csl.runs.folder import RunFolder
 
         limits = Limits.of(budget.max_memory, budget.timeout)
-        parser = RunFolder.open(what).parser()
+        parser = parser_of(what, inference)
         examples = reading.examples(test)
         with Messages("parsing …", stderr=True):
             found = measure(parser, examples, Threads(threads), limits, how)
@@ -68,6 +69,9 @@ def evaluate(
             f"{found.derivable:,} of {len(examples):,} pairs derivable: "
             f"mean log p(x, y) {found.log_p_xy:.3f}, mean log p(y | x) {found.log_p_y_given_x:.3f}"
         )
+        model = parser.model
+        if model.output_cfg:
+            console.print(f"coverage is by inference {model.inference}: {INFERENCE[model.inference]}")
         if found.given_up:
             console.print(found.given_up)
     else:

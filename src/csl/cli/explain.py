@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from csl.cli.console import Messages, new_console
-from csl.cli.options import CpuThreads, Reading, shares_options
+from csl.cli.options import CpuThreads, Reading, model_of, shares_options
 
 if TYPE_CHECKING:
     import numpy as np
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from csl.examples import Example
+    from csl.grammar import OutputCfg
+    from csl.model.model import Model
     from csl.parsing.derivation import Derivation
     from csl.parsing.deriver import Deriver
 
@@ -114,6 +116,8 @@ def explain(
 ) -> None:
     """Draw how the grammar derives an input (to an output), or show the parts of it that it does derive.
 
+    In a run folder with a model, the parser's own derivation comes first, with the types of an output CFG.
+
     Exits with 1 if there is no such derivation.
     """
     from csl.errors import InputError
@@ -122,13 +126,14 @@ def explain(
     pair = Example.of(input, output or "")
     if not pair.source or (output is not None and not pair.target):
         raise InputError(f"the {'output' if pair.source else 'input'} is empty; give at least one token")
-    deriver = _deriver(run)
+    model = _model(run)
+    deriver = model.deriver if model else _deriver(run)
     console = new_console()
     with Messages("deriving (the first run compiles for a while) …", stderr=True):
         derivation = None if output is None else deriver.derivation(pair)
         analyses = [] if derivation else deriver.analyses(pair.source, limit)
     if derivation:
-        _print_derivation(console, derivation)
+        _print_derivation(console, derivation, model.output_cfg if model else None)
         return
     if not analyses:
         _print_parts(console, deriver, pair.source)
@@ -139,21 +144,39 @@ def explain(
             console.print(f"  {target}")
         raise typer.Exit(1)
     count = deriver.analysis_count(pair.source)
+    if model:
+        own = _print_parse(console, model, pair.source)
+        analyses = [*([own] if own else []), *(analysis for analysis in analyses if analysis != own)][:limit]
     for number, analysis in enumerate(analyses, start=1):
         if number > 1:
             console.print()
         if count > 1:
             console.print(f"derivation {number} of {count:,}")
-        _print_derivation(console, analysis)
+        _print_derivation(console, analysis, model.output_cfg if model else None)
 
 
-def _print_derivation(console: "Console", derivation: "Derivation") -> None:
-    """Print the derived pair and the tree of rules."""
+def _print_parse(console: "Console", model: "Model", source: tuple[str, ...]) -> "Derivation | None":
+    """Say what the parser does with an input; return its derivation."""
+    from csl.model.config import INFERENCE
+    from csl.parsing.limits import Abstained
+
+    (outcome,) = model.outcomes([source])
+    if isinstance(outcome, Abstained):
+        console.print(f"the parser gives no output: {outcome.value}")
+        return None
+    how = INFERENCE[model.inference] if model.output_cfg else "the best derivation"
+    console.print(f"the parser takes derivation 1, {how}: log p {outcome.log_prob:.3f}")
+    return outcome.derivation
+
+
+def _print_derivation(console: "Console", derivation: "Derivation", cfg: "OutputCfg | None" = None) -> None:
+    """Print the derived pair and the tree of rules, with types if there is an output CFG and they fit."""
+    from csl.parsing.derivation import types_of
     from csl.parsing.drawing import draw_derivation
 
     example = derivation.example
     console.print(f"{example.source_text}\n→ {example.target_text}", style="bold")
-    console.print(draw_derivation(derivation), soft_wrap=False)
+    console.print(draw_derivation(derivation, types_of(derivation, cfg) if cfg else ()), soft_wrap=False)
 
 
 def _print_parts(console: "Console", deriver: "Deriver", source: tuple[str, ...]) -> None:
@@ -169,6 +192,11 @@ def _print_parts(console: "Console", deriver: "Deriver", source: tuple[str, ...]
         console.print(Text("  ") + line)
     if unknown:
         console.print(f"tokens that no rule knows: {' '.join(unknown)}")
+
+
+def _model(run: Path) -> "Model | None":
+    """Open the model of a run folder, if it has one."""
+    return model_of(run) if (run / "model.npz").exists() else None
 
 
 def _deriver(run: Path) -> "Deriver":

@@ -45,23 +45,24 @@ def check(
 ) -> None:
     """Find rules that occur twice and, with an output CFG, rules that no valid output can use.
 
-    Exits with 1 if there are any.
+    Seed rules of a run need no use: they are given, and stay. Exits with 1 if there are others.
     """
-    from csl.grammar import OutputCfg
+    from csl.grammar import OutputCfg, read_grammar
     from csl.grammar.check import faults
     from csl.grammar.notation import grammar_file
 
-    path, own = grammar_file(file), file / "data" / "output.cfg"
+    path, own, seeds = grammar_file(file), file / "data" / "output.cfg", file / "seed_rules.txt"
     if output_cfg is None and own.is_file():
         output_cfg = own
     cfg = OutputCfg.read(output_cfg) if output_cfg else None
     rules = open_grammar(file)
-    found = list(faults(path, cfg))
+    given = {*read_grammar(seeds)} if seeds.is_file() else set()
+    found = list(faults(path, cfg, given))
     for fault in found:
         new_console().print(f"{path}:{fault.line}: {fault.message}: {fault.rule}")
     if found:
         raise typer.Exit(1)
-    valid = f"; {output_cfg} derives every target" if cfg else ""
+    valid = f"; {output_cfg} derives every target{', seed rules aside' if given else ''}" if cfg else ""
     new_console().print(f"{path}: {_count(rules)}, each once{valid}")
 
 

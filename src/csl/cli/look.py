@@ -29,6 +29,7 @@ def look(
     """Look at a file: its format, its output language, sizes, repetitions, and three pairs as they are understood."""
     from csl.errors import InputError
     from csl.examples.look import look as look_at
+    from csl.examples.mixture import one_language
     from csl.languages.registry import language
 
     try:
@@ -36,6 +37,8 @@ def look(
     except ValueError as error:
         raise InputError(f"--output-language {output_language}: {error}") from error
     rows = reading.rows(file)
+    if not wanted:
+        rows = one_language(rows, file, skip_bad=reading.skip_bad)
     found = look_at(rows.rows, wanted)
     if as_json:
         typer.echo(json.dumps(_as_json(file, rows, found), indent=2, ensure_ascii=False))

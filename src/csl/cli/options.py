@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 import typer
 
 from csl.cli.console import new_console
-from csl.errors import InputError
+from csl.errors import InputError, nearest
 
 if TYPE_CHECKING:
     from csl.examples import Example
     from csl.examples.formats import Rows
+    from csl.model.model import Model
+    from csl.preparing.parser import Parser
     from csl.runs.recipe import Recipe
 
 EXAMPLES = "Examples: TSV, CSV, JSON lines, chats, Parquet, a Hugging Face dataset; -: standard input."
@@ -167,6 +169,37 @@ class Budget:
     timeout: Annotated[
         float | None, typer.Option(metavar="SECONDS", help="For one input; beyond it, no output. Default: no limit.")
     ] = None
+
+
+InferenceOption = Annotated[
+    str | None,
+    typer.Option(
+        help="typed: the best derivation whose types fit; paper: the best of all, if its output is valid. Default: "
+        "that of the run."
+    ),
+]
+
+
+def model_of(run: Path, inference: str | None = None) -> "Model":
+    """Open the model of a run folder, with its own way to parse or another."""
+    from csl.model.config import INFERENCE
+    from csl.runs.folder import RunFolder
+
+    model = RunFolder.open(run).model()
+    for known in INFERENCE:
+        if inference == known:
+            return model.with_inference(known)
+    if inference is not None:
+        raise InputError(f"--inference {inference}: no such inference; {nearest(inference, INFERENCE)}")
+    return model
+
+
+def parser_of(run: Path, inference: str | None = None) -> "Parser":
+    """Open the parser of a run folder, with its own way to parse or another."""
+    from csl.preparing.parser import Parser
+    from csl.runs.folder import RunFolder
+
+    return Parser(model_of(run, inference), RunFolder.open(run).preparation())
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from csl.cli.console import Messages, new_console
-from csl.cli.options import Budget, CpuThreads, OutFormat, Reading, shares_options
+from csl.cli.options import Budget, CpuThreads, InferenceOption, OutFormat, Reading, parser_of, shares_options
 from csl.errors import InputError
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ def parse(
         bool, typer.Option("--scores", help="Give log p of the derivation and log p(output | input) too.")
     ] = False,
     format: OutFormat = None,
+    inference: InferenceOption = None,
     *,
     budget: Budget,
     threads: CpuThreads = 1,
@@ -48,12 +49,11 @@ def parse(
     """
     from csl.engine import Threads
     from csl.parsing.limits import Limits
-    from csl.runs.folder import RunFolder
 
     limits = Limits.of(budget.max_memory, budget.timeout)
     if file and literal:
         raise InputError("--file and --text exclude each other")
-    parser = RunFolder.open(run).parser()
+    parser = parser_of(run, inference)
     engine = Threads(threads)
     if text is None:
         _parse_lines(parser, scores, engine, limits)

@@ -23,16 +23,23 @@ class Drawing:
 
     strategy: Annotated[str | None, typer.Option(help="How to draw: see docs/sampling.md.")] = None
     temperature: Annotated[
-        float | None, typer.Option(help="Divides θ of rules; inf: all rules equally likely. Implies strategy tempered.")
+        float | None,
+        typer.Option(
+            help="Divides θ of rules; inf: all rules equally likely. Implies tempered, unless the run has forward."
+        ),
     ] = None
     unique: Annotated[bool, typer.Option("--unique", help="Each pair once.")] = False
     new: Annotated[bool, typer.Option("--new", help="Drop pairs that are in the training set.")] = False
 
     def apply(self, configured: Configured, recipe: "Recipe", number: int | None, **given: object) -> "Recipe":
         """Change the options of sampling in a recipe."""
-        if self.temperature is not None and self.strategy not in (None, "tempered"):
-            raise InputError(f"--temperature requires strategy tempered, not {self.strategy}")
-        strategy = self.strategy or ("tempered" if self.temperature is not None else None)
+        from csl.sampling.config import TEMPERED
+
+        strategy = self.strategy
+        if self.temperature is not None and strategy not in (None, *TEMPERED):
+            raise InputError(f"--temperature requires strategy {' or '.join(TEMPERED)}, not {strategy}")
+        if self.temperature is not None and strategy is None and recipe.sampling.strategy not in TEMPERED:
+            strategy = "tempered"
         own = {
             "number": number, "strategy": strategy, "temperature": self.temperature, "unique": self.unique or None,
             "new": self.new or None, **given,
@@ -60,7 +67,7 @@ def sample(
     number: Annotated[int | None, typer.Option("-n", min=1, help="How many pairs.")] = None,
     out: Annotated[
         Path | None,
-        typer.Option(help="A .tsv or .jsonl file, or either with .gz; -: standard output. Default: in RUN."),
+        typer.Option(help="A .tsv, .jsonl, .csv or .parquet file; -: standard output. Default: in RUN."),
     ] = None,
     shards: Annotated[int, typer.Option(min=1, max=10_000, help="Split --out into so many files.")] = 1,
     preview: Annotated[int, typer.Option(min=0, help="Only show so many, with their derivations.")] = 0,

@@ -1,6 +1,6 @@
 """The options of grammar induction and their presets (paper, table "Hyperparameters for grammar induction")."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -10,8 +10,15 @@ class InductionConfig(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
-    k_alpha: Annotated[float, Field(ge=0, le=1e6, description="weight of log2 p̂(α | β)")] = 4.0
-    k_beta: Annotated[float, Field(ge=0, le=1e6, description="weight of log2 p̂(β | α)")] = 16.0
+    k_alpha: Annotated[float, Field(ge=0, le=1e6, description="weight of log p̂(α | β)")] = 4.0
+    k_beta: Annotated[float, Field(ge=0, le=1e6, description="weight of log p̂(β | α)")] = 16.0
+    objective: Annotated[
+        Literal["csl", "nqg"], Field(description="csl, or nqg: p̂ gives way to the code length of outputs given inputs")
+    ] = "csl"
+    evidence: Annotated[int, Field(ge=1, description="examples that nqg sees the effect of a rule on outputs on")] = 10
+    logarithm: Annotated[
+        Literal["log2", "ln"], Field(description="of p̂: log2 as in the published system, or ln as the paper prints it")
+    ] = "log2"
     k_t: Annotated[float, Field(gt=0, le=1e6, description="cost of a terminal")] = 8.0
     k_nt: Annotated[float, Field(gt=0, le=1e6, description="cost of a nonterminal")] = 1.0
     max_nonterminals: Annotated[int, Field(ge=1, le=8, description="largest arity of a rule")] = 4

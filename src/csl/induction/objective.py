@@ -1,6 +1,6 @@
 """The induction objective L_D(G) (paper, Eqs. "grammar_objective" and "grammar_objective2").
 
-The cost of a rule is |α| + |β| − k_α log₂ p̂(α|β) − k_β log₂ p̂(β|α), which depends only on the rule and the examples, so
+The cost of a rule is |α| + |β| − k_α log p̂(α|β) − k_β log p̂(β|α), which depends only on the rule and the examples, so
 it is computed once a rule. Costs are kept as integers, in units of 2⁻²⁰: their sums are exact in any order.
 """
 
@@ -56,15 +56,15 @@ class Objective:
 
     def _penalties(self, rules: Ids) -> Costs:
         """−c_D(α, β) of each rule. What a sample does not show is no evidence against a rule."""
+        if self._config.objective == "nqg":  # it has none: the search looks at what a rule does to outputs
+            return np.zeros(len(rules), np.int64)
         state = (self._store.arrays, self._evidence)
         both = self._engine.map(_count_pairs, rules, *state, doing="counting evidence: rules")
-        penalty = np.zeros(len(rules))
+        penalty, log = np.zeros(len(rules)), np.log if self._config.logarithm == "ln" else np.log2
         for side, weight in ((SOURCE, self._config.k_beta), (TARGET, self._config.k_alpha)):
             if weight:
                 one = self._count(side, rules)
-                penalty -= weight * np.log2(
-                    np.maximum(both, 0.5) / np.maximum(one, 1), where=one > both, out=0 * penalty
-                )
+                penalty -= weight * log(np.maximum(both, 0.5) / np.maximum(one, 1), where=one > both, out=0 * penalty)
         return np.round(penalty * UNIT).astype(np.int64)
 
     def _count(self, side: int, rules: Ids) -> Costs:

@@ -24,16 +24,18 @@ from csl.engine import Threads
 from csl.errors import LimitWarning
 from csl.grammar.store import RuleStore
 from csl.induction.config import InductionConfig
-from csl.induction.objective import Costs, Ids, Objective
+from csl.induction.objective import UNIT, Costs, Ids, Objective
 from csl.kernels.budget import untimed
 from csl.kernels.cfg_chart import CompiledCfg, typable
 from csl.kernels.derive import Parser, Trie, build_trie, derive_rules, remove_derivable
 from csl.kernels.flat import TARGET, Rules, max_arity, sides, take
 from csl.kernels.hashing import Table, build_table
+from csl.kernels.nqg_split import touched
 from csl.kernels.select import best_candidates, execute
 from csl.kernels.store import rule_hashes, source_hashes
 from csl.kernels.unify import Shape, unify
 from csl.log import Log
+from csl.parsing.code_length import output_bits
 
 log = Log("induce")
 FIRST_ITEMS = 2**12  # of a derivation, in a first pass over all
@@ -41,6 +43,7 @@ ITEMS = 2**17  # of a derivation; at most 1,955 were needed for SCAN, GeoQuery a
 SHARE = 2**13  # items an example, of all derivations of a step, and of the final removal: some seconds in all
 BATCH = 128  # derivations, after which is looked at how many items are left
 CHUNK = 2**21  # items of derivations one after the other, after which progress is shown
+NO_OUTPUT = 2**30  # bits, of outputs that can no longer be derived
 EVERY = 200  # rules, after which progress is shown
 
 
@@ -278,7 +281,8 @@ class Search:
 
         cost, size = self.objective.costs(rules), self.objective.sizes()[added]
         saved = np.add.reduceat(cost[members], offsets[:-1])
-        known = self._alive[added] | (cost[added] >= 0)
+        fixed = self.config.objective == "csl"  # that of NQG depends on the grammar
+        known = self._alive[added] | ((cost[added] >= 0) & fixed)
         price = np.where(self._alive[added], 0, np.where(known, cost[added], size))  # a lower bound until it is known
         tie = np.empty(len(added), np.int64)
         tie[np.lexsort((rule_hashes(self.store.arrays, added), size))] = np.arange(len(added))
@@ -289,13 +293,38 @@ class Search:
             if not len(todo):
                 break
             price[todo] = self.objective.costs(added[todo])[added[todo]]
+            if not fixed:
+                price[todo] += [self._added_bits(added[a], members[offsets[a] : offsets[a + 1]]) for a in todo]
             known[todo] = True
         order = chosen[np.lexsort((tie[chosen], (price - saved)[chosen]))]
         before = self._alive.copy()
-        taken = execute(order, members, offsets, added, self.objective.costs(added[order]), self._alive)
+        final = self.objective.costs(added[order]).copy()
+        final[added[order]] = np.where(before[added[order]], final[added[order]], price[order])
+        taken = execute(order, members, offsets, added, final, self._alive)
         self.fresh |= self._alive & ~before
         self._put_back(np.flatnonzero(before & ~self._alive).astype(np.int32))
         return int(taken)
+
+    def _added_bits(self, r_add: int, removed: Ids) -> int:
+        """Estimate what an action adds to the code length of the outputs, as NQG does, in units of the objective.
+
+        It is seen on some of the examples that the new rule may be used in; the others count as these.
+        """
+        near = self.examples[touched(self.store.arrays, r_add, self.examples, False)]
+        some = np.random.default_rng(self.config.seed).permutation(near)[: self.config.evidence]
+        if not len(some):
+            return 0
+        after = self._alive.copy()
+        after[r_add], after[removed] = True, False
+        before, now = (output_bits(self._parser(alive), some) for alive in (self._alive, after))
+        if not np.isfinite(now):
+            return NO_OUTPUT * UNIT
+        return round((now - before) * len(near) / len(some) * UNIT) if np.isfinite(before) else 0
+
+    def _parser(self, alive: npt.NDArray[np.bool_]) -> Parser:
+        """Build a parser of some rules."""
+        arrays, rules = self.store.arrays, np.flatnonzero(alive).astype(np.int32)
+        return Parser(arrays, build_trie(arrays, rules), alive, max(1, max_arity(arrays, rules)), self.config.max_units)
 
     def _put_back(self, removed: Ids) -> None:
         """Put back the rules that are not derivable now that all actions are executed.

@@ -1,7 +1,8 @@
-"""Drawing derivations: exactly from p(z | valid, depth), or uniformly over the rules that apply.
+"""Drawing derivations: exactly from p(z | valid, depth), or one rule at a time from p(r | context).
 
-Mass tables tell how probable it is to finish within d levels, so that every draw can be finished: nothing is rejected.
-Draw number i depends only on the seed and on i; so draws can be made in any order, on any number of threads.
+Mass tables tell how probable it is to finish within d levels, and rows in how many it can be done, so that every draw
+can be finished: nothing is rejected. Draw number i depends only on the seed and on i; so draws can be made in any
+order, on any number of threads.
 
 A derivation of d levels can have exponentially many rules. One that has more leaves than an input may have tokens is
 broken off: it is too long in any case, and `expand` leaves it empty.
@@ -237,62 +238,132 @@ class Local(NamedTuple):
     categories: Ints  # category → its rules (offsets)
     rows: Ints  # rule of a category → its rows (offsets)
     rule: Ints  # rule of a category → rule
+    category: Ints  # of rows
     children: Ints  # [row, place]: category
     levels: Ints  # row → fewest levels in which it can be finished
     contexts: Ints  # rule → its first context
     arity: Ints  # of rules
     root: int
+    p: Floats  # [context, rule]: p(r | context); of shape (0, 0): all rules alike
+
+
+@njit(cache=True, nogil=True)
+def _choices(local, context, wanted, d, least, used, room):
+    """List the rules that can still be finished as one of the `wanted` categories, with weights; return how many."""
+    choice, weights, seen = room
+    n = 0
+    for c in wanted:
+        for g in range(local.categories[c], local.categories[c + 1]):
+            r = local.rule[g]
+            if seen[r] or (least > 1 and local.arity[r] == 0):
+                continue
+            for row in range(local.rows[g], local.rows[g + 1]):
+                seen[r] = seen[r] or local.levels[row] <= d
+            if seen[r]:
+                choice[n] = r
+                weights[n] = local.p[context, r] if local.p.shape[0] > 0 else 1.0
+                if used.shape[0] > 0:
+                    weights[n] = 1.0 / (1.0 + used[context, r]) ** 2
+                n += 1
+    for i in range(n):
+        seen[choice[i]] = False
+    return n
+
+
+@njit(cache=True, nogil=True)
+def _open_rows(local, r, wanted, d, rows, end):
+    """Put the rows of rule r that can be finished as one of the `wanted` categories at the end of `rows`."""
+    for c in wanted:
+        first, last = local.categories[c], local.categories[c + 1]
+        g = first + np.searchsorted(local.rule[first:last], r)
+        if g < last and local.rule[g] == r:
+            rows = reserve(rows, end + local.rows[g + 1] - local.rows[g])
+            for row in range(local.rows[g], local.rows[g + 1]):
+                if local.levels[row] <= d:
+                    rows[end] = row
+                    end += 1
+    return rows, end
+
+
+@njit(cache=True, nogil=True)
+def _distinct(values, marked, out):
+    """Write the distinct values to `out`; return how many."""
+    n = 0
+    for value in values:
+        if not marked[value]:
+            marked[value] = True
+            out[n] = value
+            n += 1
+    for i in range(n):
+        marked[out[i]] = False
+    return n
+
+
+@njit(cache=True, nogil=True)
+def _keep_fitting(local, rows, place, kind, marked):
+    """Move the rows whose child at a place is of one of the categories `kind` to the front; return how many."""
+    for c in kind:
+        marked[c] = True
+    n = 0
+    for row in rows:
+        if marked[local.children[row, place]]:
+            rows[n] = row
+            n += 1
+    for c in kind:
+        marked[c] = False
+    return n
 
 
 @njit(cache=True, nogil=True)
 def draw_local(local, depth, least, seed, start, count, used, longest):
-    """Draw derivations by choosing, from the top, among the rules that can be finished within the depth.
+    """Draw derivations rule by rule, from the top and from left to right, from p(r | context).
 
-    With `used` of shape (0, 0) the choice is uniform. Otherwise `used[context, rule]` counts uses: the choice is in
-    proportion to 1 / (1 + uses)², and the counts grow with every draw. With `least` = 2 the rule at the top has
-    nonterminals. Returns rules in preorder, end to end, and the offsets. Derivations with more than `longest` leaves
-    are not finished.
+    The choices are the rules with which the derivation can still be finished: within the depth and, with an output CFG,
+    as a valid output. A node's rows are those of its rule that fit what is drawn so far; what its next child can be
+    follows from them, and when a child is finished, those that do not fit it go.
+
+    With `used` not of shape (0, 0), `used[context, rule]` counts uses: choices are in proportion to 1 / (1 + uses)²,
+    and the counts grow with every draw. With `least` = 2 the rule at the top has nonterminals. Returns rules in
+    preorder, end to end, and the offsets. Derivations with more than `longest` leaves are not finished.
     """
     offsets = np.zeros(count + 1, np.int64)
     out = np.empty(max(1024, 8 * count), np.int32)
-    weights = np.empty(max(len(local.rule), len(local.levels)))
-    stack = np.empty((256, 4), np.int64)  # context, category, levels left, least levels
+    n_rules, n_categories = len(local.arity), len(local.categories) - 1
+    room = np.empty(n_rules, np.int64), np.empty(n_rules), np.zeros(n_rules, np.bool_)
+    wanted, marked = np.empty(n_categories, np.int64), np.zeros(n_categories, np.bool_)
+    rows = np.empty(256, np.int64)  # of all open nodes
+    stack = np.empty((64, 4), np.int64)  # of open nodes: rule, the next child, where their rows begin and end
     size = 0
     for i in range(count):
         generator = start_generator(seed, start + i)
-        stack[0, 0], stack[0, 1], stack[0, 2], stack[0, 3] = 0, local.root, depth, least
-        top, leaves = 1, 0
-        while top > 0 and leaves <= longest:
-            top -= 1
-            context, category, d, m = stack[top, 0], stack[top, 1], stack[top, 2], stack[top, 3]
-            first, last = local.categories[category], local.categories[category + 1]
-            for g in range(first, last):
-                fits = m < 2 or local.arity[local.rule[g]] > 0
-                quick = False
-                for row in range(local.rows[g], local.rows[g + 1]):
-                    quick = quick or local.levels[row] <= d
-                uses = used[context, local.rule[g]] if used.shape[0] > 0 else 0.0
-                weights[g - first] = 1.0 / (1.0 + uses) ** 2 if fits and quick else 0.0
-            g = first + _pick(weights, last - first, generator)
-            r = local.rule[g]
+        wanted[0], n_wanted, context, top, leaves = local.root, 1, 0, 0, 0
+        while leaves <= longest:
+            d = depth - top
+            n = _choices(local, context, wanted[:n_wanted], d, least if top == 0 else 1, used, room)
+            r = room[0][_pick(room[1], n, generator)]
             if used.shape[0] > 0:
                 used[context, r] += 1.0
-            n = 0
-            for row in range(local.rows[g], local.rows[g + 1]):
-                weights[n] = 1.0 if local.levels[row] <= d else 0.0
-                n += 1
-            row = local.rows[g] + _pick(weights, n, generator)
             out = reserve(out, size + 1)
             out[size] = r
             size += 1
-            arity = local.arity[r]
-            leaves += arity == 0
-            stack = reserve(stack, top + arity)
-            for k in range(arity):
-                place = top + arity - 1 - k
-                stack[place, 0], stack[place, 1] = local.contexts[r] + k, local.children[row, k]
-                stack[place, 2], stack[place, 3] = d - 1, 1
-            top += arity
+            leaves += local.arity[r] == 0
+            stack = reserve(stack, top + 1)
+            begin = stack[top - 1, 3] if top > 0 else 0
+            rows, end = _open_rows(local, r, wanted[:n_wanted], d, rows, begin)
+            stack[top, 0], stack[top, 1], stack[top, 2], stack[top, 3] = r, 0, begin, end
+            top += 1
+            while top > 0 and stack[top - 1, 1] == local.arity[stack[top - 1, 0]]:  # finished
+                top -= 1
+                n_wanted = _distinct(local.category[rows[stack[top, 2] : stack[top, 3]]], marked, wanted)
+                if top > 0:
+                    place, begin, end = stack[top - 1, 1], stack[top - 1, 2], stack[top - 1, 3]
+                    stack[top - 1, 3] = begin + _keep_fitting(local, rows[begin:end], place, wanted[:n_wanted], marked)
+                    stack[top - 1, 1] += 1
+            if top == 0:
+                break
+            r, place, begin, end = stack[top - 1, 0], stack[top - 1, 1], stack[top - 1, 2], stack[top - 1, 3]
+            n_wanted = _distinct(local.children[rows[begin:end], place], marked, wanted)
+            context = local.contexts[r] + place
         offsets[i + 1] = size
     return out[:size].copy(), offsets
 

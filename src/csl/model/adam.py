@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import torch
 
 from csl.model.config import FitConfig
@@ -60,7 +61,7 @@ class Adam:
         drawn = rng.choice(len(self._chance), config.batch_size, p=self._chance)
         places, copies = np.unique(drawn, return_counts=True)
         context = torch.softmax(self._theta[0], dim=1)
-        rule = torch.softmax(self._theta[1], dim=1).T.contiguous()
+        rule = self._p_rule(places)
         mean = LogLikelihood.apply(
             context, rule, lambda c, r: self._data.expectations(places, copies.astype(np.float64), c, r)
         ) / len(drawn)  # type: ignore[no-untyped-call]
@@ -68,6 +69,14 @@ class Adam:
         (-mean).backward()
         self._adam.step()
         return mean.item(), False
+
+    def _p_rule(self, places: npt.NDArray[np.int64]) -> torch.Tensor:
+        """p(r | s) by rule, normalised over all rules or over those in derivations of the batch (paper, B.2)."""
+        theta = self._theta[1]
+        if self._config.denominator == "grammar":
+            return torch.softmax(theta, dim=1).T.contiguous()
+        used = torch.from_numpy(self._data.rules_of(places))
+        return torch.zeros_like(theta.T).index_copy(0, used, torch.softmax(theta[:, used], dim=1).T)
 
     def theta(self) -> tuple[FloatArray, FloatArray]:
         """Return the parameters."""

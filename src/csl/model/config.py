@@ -4,6 +4,12 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+Inference = Literal["typed", "paper"]
+INFERENCE: dict[Inference, str] = {
+    "typed": "the best derivation whose types fit",
+    "paper": "the best derivation of all, if its output is valid",
+}
+
 
 class FitConfig(BaseModel):
     """Everything, beside grammar and data, that decides the parameters."""
@@ -16,6 +22,12 @@ class FitConfig(BaseModel):
     steps: Annotated[int, Field(ge=1, description="steps of Adam, or passes of EM, at most")] = 2000
     batch_size: Annotated[int, Field(ge=1, le=10**6, description="examples a step of Adam")] = 256
     max_units: Annotated[int, Field(ge=0, le=100, description="lone-nonterminal sources in a row, at most")] = 1
+    denominator: Annotated[
+        Literal["grammar", "batch"], Field(description="rules that p(r | s) is normalised over in a step of Adam")
+    ] = "grammar"
+    inference: Annotated[
+        Inference, Field(description="with an output CFG: typed, or paper: the best derivation of all, if valid")
+    ] = "typed"
     seed: Annotated[int, Field(ge=0, lt=2**63, description="of the initial parameters and the batches")] = 0
     restarts: Annotated[int, Field(ge=1, le=1000, description="fits, each with its own seed; the likeliest counts")] = 1
 

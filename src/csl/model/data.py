@@ -45,6 +45,13 @@ class ForestData:
         parts = self.engine.chunks(_expectations, np.arange(len(places)), *state, parts=PARTS)
         return sum(p[0] for p in parts), sum(p[1] for p in parts), sum(p[2] for p in parts)
 
+    def rules_of(self, places: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """List the rules in derivations of some pairs."""
+        bounds = self.forests.applications[self.forests.vertices]
+        return np.unique(np.concatenate([self.forests.rules[bounds[k] : bounds[k + 1]] for k in places])).astype(
+            np.int64
+        )
+
     def mean(self, theta_context: FloatArray, theta_rule: FloatArray) -> float:
         """Return the mean log p(x, y)."""
         rule = np.ascontiguousarray(softmax(theta_rule).T)

@@ -54,6 +54,7 @@ class Fitted:
     steps: int
     seed: int
     starts: tuple[float, ...]  # log_prob from each start, in the order of their seeds
+    labelled: int = 0  # inputs that a first model labelled, among the training pairs
 
 
 class _Optimiser(Protocol):
@@ -116,7 +117,7 @@ def optimise(
             if progress:
                 progress(Progress(number, config.steps, mean, config.seed))
     levels = int(fewest_levels(data.forests).max())
-    model = Model(grammar, *optimiser.theta(), output_cfg, config.max_units, levels)
+    model = Model(grammar, *optimiser.theta(), output_cfg, config.max_units, levels, config.inference)
     log_prob = data.mean(*optimiser.theta())
     return Fitted(model, data.left_out, log_prob, number, config.seed, (log_prob,))
 
@@ -126,6 +127,8 @@ def _optimiser(data: ForestData, grammar: Grammar, config: FitConfig) -> _Optimi
     context = rng.normal(0, SPREAD, (int(data.contexts[-1]), config.states))
     rule = rng.normal(0, SPREAD, (config.states, len(grammar)))
     if config.optimizer == "em":
+        if config.denominator == "batch":
+            raise InputError("EM has no batches; choose optimizer = adam, or denominator = grammar")
         return Em(data, context, rule)
     try:
         from csl.model.adam import Adam  # noqa: PLC0415 — torch only where it is needed

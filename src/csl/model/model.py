@@ -4,8 +4,9 @@ p(z) is the product of p(r | r_p, i) over the rule applications of z (paper, Eq.
 p(r | r_p, i) = Σ_s p(r | s) p(s | r_p, i) (Eq. "rule"). The context (r_p, i) is nonterminal i of rule r_p; at the
 top of a derivation it is the root. Both factors are softmax of parameters θ.
 
-With an output CFG, parsing looks at derivations with a typing from its start symbol: the best valid output. Where there
-is none, the best of all derivations counts if its output is valid.
+With an output CFG, parsing (`inference` = typed) looks at derivations with a typing from its start symbol: the best
+valid output. Where there is none, and always with `inference` = paper ("Inference Procedure"), the best of all
+derivations counts if its output is valid.
 """
 
 import math
@@ -27,6 +28,7 @@ from csl.kernels.budget import COVERED, STOPPED, TOO_MANY, UNCOVERED
 from csl.kernels.inside import log_inside, log_p, viterbi
 from csl.kernels.intersection import Typings, by_type
 from csl.kernels.source_chart import Forests
+from csl.model.config import Inference
 from csl.model.storage import load_model, save_model
 from csl.parsing.derivation import MAX_OUTPUT, Derivation
 from csl.parsing.deriver import BATCH, CHUNK, DEFAULT, Batch, Deriver, products
@@ -88,10 +90,11 @@ class Model:
         output_cfg: OutputCfg | None = None,
         max_units: int = 1,
         levels: int | None = None,
+        inference: Inference = "typed",
     ) -> None:
         """Put a model together; `levels` is how many the derivations of its training pairs need, if that is known."""
         self.grammar, self.output_cfg, self.max_units, self.levels = grammar, output_cfg, max_units, levels
-        self.theta_context, self.theta_rule = theta_context, theta_rule
+        self.theta_context, self.theta_rule, self.inference = theta_context, theta_rule, inference
         self.deriver = Deriver(grammar, max_units)
         self._contexts = context_starts(grammar)
         states = (self._contexts[-1], theta_rule.shape[0])
@@ -106,6 +109,21 @@ class Model:
     def load(path: Path | str) -> "Model":
         """Read a model that `save` wrote."""
         return load_model(path)
+
+    def with_inference(self, inference: Inference) -> "Model":
+        """Give the same model with another way to parse."""
+        theta = self.theta_context, self.theta_rule
+        return Model(self.grammar, *theta, self.output_cfg, self.max_units, self.levels, inference)
+
+    @property
+    def parameters(self) -> int:
+        """How many parameters there are: as many as states for each rule and each context."""
+        return int(self.theta_context.size + self.theta_rule.size)
+
+    @property
+    def _skips_types(self) -> bool:
+        """Whether parsing takes the best derivation of all, though there are types."""
+        return self.output_cfg is not None and self.inference == "paper"
 
     @cached_property
     def _p(self) -> tuple[FloatArray, FloatArray]:
@@ -156,13 +174,16 @@ class Model:
     ) -> list[Parse | Abstained]:
         """Parse many inputs: the output of each, or why there is none.
 
-        With an output CFG the best of the derivations whose types fit counts. Where there is none, the best of all
-        counts if its output is valid: categories can be coarser than the pieces that rules are made of.
+        With an output CFG and `inference` = typed the best of the derivations whose types fit counts. Where there is
+        none, the best of all counts if its output is valid: categories can be coarser than the pieces that rules are
+        made of. With `inference` = paper the best of all is looked at right away.
         """
         sources = [_tokens(source) for source in sources]
-        state = (self, sources, limits)
-        found = engine.chunks(_best, np.arange(len(sources)), *state, least=CHUNK, doing="parsing inputs")
-        outcomes = [self._outcome(*best) for part in found for best in part]
+        outcomes: list[Parse | Abstained] = [Abstained.NOT_COVERED] * len(sources)
+        if not self._skips_types:
+            state = (self, sources, limits)
+            found = engine.chunks(_best, np.arange(len(sources)), *state, least=CHUNK, doing="parsing inputs")
+            outcomes = [self._outcome(*best) for part in found for best in part]
         if self.output_cfg is not None:
             rest = [k for k, outcome in enumerate(outcomes) if outcome is Abstained.NOT_COVERED]
             untyped = self._untyped.outcomes([sources[k] for k in rest], engine, limits) if rest else []

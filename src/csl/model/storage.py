@@ -9,6 +9,7 @@ from csl.arrays import load_arrays, save_arrays
 from csl.errors import InputError
 from csl.grammar.notation import parse_grammar
 from csl.grammar.output_cfg import OutputCfg
+from csl.model.config import INFERENCE
 
 if TYPE_CHECKING:
     from csl.model.model import Model
@@ -24,7 +25,7 @@ def save_model(model: "Model", path: Path | str) -> None:
         {"theta_context": model.theta_context, "theta_rule": model.theta_rule},
         {
             "grammar": [str(rule) for rule in model.grammar], "output_cfg": cfg, "max_units": model.max_units,
-            "levels": model.levels,
+            "levels": model.levels, "inference": model.inference,
         },
     )  # fmt: skip
 
@@ -40,6 +41,9 @@ def load_model(path: Path | str) -> "Model":
             raise ValueError("not numbers")
         cfg = None if about["output_cfg"] is None else OutputCfg.parse(about["output_cfg"])
         levels = None if about["levels"] is None else int(about["levels"])
-        return Model(parse_grammar(about["grammar"]), context, rule, cfg, int(about["max_units"]), levels)
+        inference = about.get("inference", "typed")  # files of earlier versions do not name it
+        if inference not in INFERENCE:
+            raise ValueError("no such way to parse")
+        return Model(parse_grammar(about["grammar"]), context, rule, cfg, int(about["max_units"]), levels, inference)
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"damaged file; {REMEDY}", path) from error

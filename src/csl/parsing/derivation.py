@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from csl.examples import Example
-from csl.grammar import Nt, Rule, Symbol
+from csl.grammar import Nt, OutputCfg, Rule, Symbol
+from csl.grammar.output_cfg import ROOT
 
 MAX_OUTPUT = 10_000  # tokens of an output that is written out; repeated nonterminals can double it at every level
 
@@ -66,6 +67,25 @@ class Derivation:
                 )
             )
         return made[0]
+
+
+def types_of(derivation: Derivation, cfg: OutputCfg) -> list[str]:
+    """Give the categories of a derivation's rules, in preorder, in its first typing as a whole output; [] if none."""
+    rules, made, rows = list(derivation.rules()), list[dict[str, tuple[str, ...]]](), list[dict[str, tuple[str, ...]]]()
+    for rule in reversed(rules):  # from the leaves: category → those of the children
+        parts = [made.pop() for _ in range(rule.arity)]
+        fitting = [
+            t for t in cfg.typings(rule.target) if all(c in part for c, part in zip(t.children, parts, strict=True))
+        ]
+        made.append({t.category: t.children for t in reversed(fitting)})
+        rows.append(made[-1])
+    if ROOT.name not in made[0]:
+        return []
+    types, agenda = list[str](), [ROOT.name]
+    for row in reversed(rows):
+        types.append(agenda.pop())
+        agenda += reversed(row[types[-1]])
+    return types
 
 
 def target_length(rule: Rule, parts: Sequence[int]) -> int:

@@ -1,6 +1,7 @@
 """Derivations and inputs as rich text: coloured at a terminal, plain elsewhere."""
 
 from collections.abc import Sequence
+from itertools import repeat
 
 from rich.text import Text
 from rich.tree import Tree
@@ -18,14 +19,20 @@ def draw_rule(rule: Rule) -> Text:
     return Text(" ").join(Text(word, style) for word, style in zip(words, styles, strict=True))
 
 
-def draw_derivation(derivation: Derivation) -> Tree:
-    """Draw a derivation as a tree of its rules."""
-    root = Tree(draw_rule(derivation.rule), guide_style="dim")
-    agenda = [(derivation, root)]
+def draw_derivation(derivation: Derivation, types: Sequence[str] = ()) -> Tree:
+    """Draw a derivation as a tree of its rules, with their types in preorder if there are any."""
+    labels = map(_typed, derivation.rules(), types or repeat(""))
+    root = Tree(next(labels), guide_style="dim")
+    agenda = [(child, root) for child in reversed(derivation.children)]
     while agenda:
-        parent, tree = agenda.pop()
-        agenda += [(child, tree.add(draw_rule(child.rule))) for child in parent.children]
+        child, above = agenda.pop()
+        tree = above.add(next(labels))
+        agenda += [(below, tree) for below in reversed(child.children)]
     return root
+
+
+def _typed(rule: Rule, category: str) -> Text:
+    return draw_rule(rule) + Text(f"  : {category}" if category else "", "dim")
 
 
 def draw_spans(source: Sequence[str], spans: Sequence[tuple[int, int]], unknown: Sequence[str]) -> list[Text]:

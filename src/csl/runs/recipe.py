@@ -79,6 +79,9 @@ class FitOptions(fitting.FitConfig):
     preset: Preset = ""
     unlabelled: Annotated[str, Field(description="file of inputs that the model labels itself; dev: those of dev")] = ""
     ratio: Annotated[float, Field(ge=0, le=1000, description="labelled inputs to examples")] = 1.0
+    refit_restarts: Annotated[
+        int, Field(ge=1, le=1000, description="fits with the labelled inputs, at least; the likeliest counts")
+    ] = 5
 
 
 class SampleOptions(sampling.SampleConfig):

@@ -7,7 +7,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from csl.errors import InputError
 
 DEEPEST = 200  # levels of a derivation that can be asked for
-Strategy = Literal["model", "tempered", "uniform", "coverage"]
+Strategy = Literal["model", "tempered", "forward", "uniform", "coverage"]
+TEMPERED = ("tempered", "forward")  # strategies that a temperature has an effect on
 
 
 class SampleConfig(BaseModel):
@@ -17,16 +18,19 @@ class SampleConfig(BaseModel):
       look like the training data, recombined.
     - `tempered`: the same with θ_{s,r} divided by the temperature: rarer combinations come up more often. For skewed
       data, where what matters is rare.
-    - `uniform`: from the top, each rule that can be finished within the depth is as likely as any other. Needs no
-      model.
+    - `forward`: the paper's. From the top, each nonterminal draws its rule from the model's p(r | context), among
+      those with which the derivation can still be finished. Temperature and δ act on each of these choices.
+    - `uniform`: the same with all rules alike, which is the paper's temperature ∞. Needs no model.
     - `coverage`: like `uniform`, but rules that were used least in their context, in training and so far, come first.
       Unseen combinations come up early: for small samples, and to see what a grammar allows.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    strategy: Annotated[Strategy, Field(description="model, tempered, uniform or coverage")] = "model"
-    temperature: Annotated[float, Field(gt=0, description="of strategy tempered; inf: all rules alike")] = 1.0
+    strategy: Annotated[Strategy, Field(description="model, tempered, forward, uniform or coverage")] = "model"
+    temperature: Annotated[
+        float, Field(gt=0, description="of strategies tempered and forward; inf: all rules alike")
+    ] = 1.0
     depths: Annotated[
         Literal["model", "even"], Field(description="as in the model, or even: each number of levels equally often")
     ] = "model"
@@ -40,7 +44,7 @@ class SampleConfig(BaseModel):
         Field(ge=0, le=DEEPEST, description="levels of a derivation, at most; 0: as many as training needs"),
     ] = 20
     min_depth: Annotated[
-        int, Field(ge=1, description="levels of a derivation, at least; uniform and coverage: 1 or 2")
+        int, Field(ge=1, description="levels of a derivation, at least; forward, uniform and coverage: 1 or 2")
     ] = 2
     max_length: Annotated[int, Field(ge=1, le=10**6, description="tokens of a side, at most")] = 256
     unique: Annotated[bool, Field(description="each pair once")] = False
@@ -50,15 +54,22 @@ class SampleConfig(BaseModel):
     @property
     def needs_model(self) -> bool:
         """Whether pairs are drawn from the model, not only from the grammar."""
-        return self.strategy in ("model", "tempered")
+        return self.strategy in ("model", "tempered", "forward")
+
+    @property
+    def is_local(self) -> bool:
+        """Whether rules are chosen one at a time, whatever derivations a choice leads to."""
+        return self.strategy in ("forward", "uniform", "coverage")
 
     def check(self) -> None:
         """Refuse options that exclude each other."""
         if 0 < self.max_depth < self.min_depth:
             raise InputError(f"min_depth {self.min_depth} is more than max_depth {self.max_depth}")
-        if self.temperature != 1 and self.strategy != "tempered":
-            raise InputError(f"a temperature is for strategy tempered, not {self.strategy}")
-        if self.min_depth > 2 and not self.needs_model:
+        if self.temperature != 1 and self.strategy not in TEMPERED:
+            raise InputError(f"a temperature is for strategies {' and '.join(TEMPERED)}, not {self.strategy}")
+        if self.depths == "even" and self.strategy == "forward":
+            raise InputError("depths = even is for strategies model and tempered; choose depths = model with forward")
+        if self.min_depth > 2 and self.is_local:
             raise InputError(f"strategy {self.strategy} takes a min_depth of 1 or 2, not {self.min_depth}")
 
 

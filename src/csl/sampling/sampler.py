@@ -38,8 +38,8 @@ from csl.model.model import FloatArray, Model, context_starts, softmax
 from csl.parsing.derivation import Derivation
 from csl.parsing.deriver import Deriver
 from csl.sampling.automaton import build_automaton
-from csl.sampling.config import DEEPEST, SampleConfig
-from csl.sampling.tables import build_local, build_tables, ends
+from csl.sampling.config import DEEPEST, TEMPERED, SampleConfig
+from csl.sampling.tables import build_local, build_tables, check_size, ends
 
 CHUNK = 4096  # draws made together
 PATIENCE = 25  # chunks after which is looked at how many new pairs they brought
@@ -48,6 +48,9 @@ SCARCE = 0.001  # if they add less than this share to what was found, or nothing
 
 Drawn = tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]
 """A chunk of draws: rules in preorder, end to end, and their offsets."""
+
+Chances = tuple[FloatArray, FloatArray]
+"""p(s | context) and p(r | s)."""
 
 Draw = Callable[[int], Drawn]
 """Makes a chunk of draws, from this number on."""
@@ -84,7 +87,7 @@ class Sampler:
         output_cfg: OutputCfg | None = None,
         train: Sequence[Example] = (),
     ) -> None:
-        """Build the tables. Strategies `model` and `tempered` need a model; `train` is what counts as known."""
+        """Build the tables. Most strategies need a model; `train` is what counts as known."""
         config.check()
         if not config.max_depth:
             if model is None or model.levels is None:
@@ -102,29 +105,38 @@ class Sampler:
         self._tokens = np.array([vocabulary.token(i) for i in range(len(vocabulary))], object)
         self._last: Stream | None = None
         if not config.needs_model:
-            self._draw = self._local(grammar, output_cfg)
+            self._draw = self._local(grammar, None, output_cfg)
         else:
             if model is None:
                 raise InputError(f"strategy {config.strategy!r} needs a fitted model: run `csl fit`, or choose uniform")
-            self._draw = self._exact(grammar, model, output_cfg)
+            draw = self._local if config.is_local else self._exact
+            self._draw = draw(grammar, self._probabilities(model), output_cfg)
 
-    def _exact(self, grammar: Grammar, model: Model, output_cfg: OutputCfg | None) -> Draw:
-        config = self.config
-        theta = model.theta_rule
-        if config.strategy == "tempered":
+    def _probabilities(self, model: Model) -> Chances:
+        """p(s | context), and p(r | s) with temperature and δ."""
+        config, theta = self.config, model.theta_rule
+        if config.strategy in TEMPERED:
             theta = np.zeros_like(theta) if math.isinf(config.temperature) else theta / config.temperature
-        many = np.array([rule.arity > config.bias_above for rule in grammar])
-        rules = softmax(theta + config.depth_bias * many)
+        many = np.array([rule.arity > config.bias_above for rule in self.rules])
+        return softmax(model.theta_context), softmax(theta + config.depth_bias * many)
+
+    def _exact(self, grammar: Grammar, chances: Chances, output_cfg: OutputCfg | None) -> Draw:
+        config = self.config
         automaton = build_automaton(grammar, output_cfg)
-        tables = ONE_THREAD.call(build_tables, automaton, softmax(model.theta_context), rules, config.max_depth)
+        tables = ONE_THREAD.call(build_tables, automaton, *chances, config.max_depth)
         exact = tables.reach[EXACT, config.min_depth :, 0][:, tables.goal]
         if not exact.sum() > 0:
             raise self._nothing(output_cfg)
         even = config.depths == "even"
         return partial(_draw_exact, tables, config.max_depth, config.min_depth, even, config.seed, config.max_length)
 
-    def _local(self, grammar: Grammar, output_cfg: OutputCfg | None) -> Draw:
-        config, local = self.config, build_local(grammar, output_cfg)
+    def _local(self, grammar: Grammar, chances: Chances | None, output_cfg: OutputCfg | None) -> Draw:
+        config, p = self.config, None
+        if chances:
+            context, rules = chances
+            check_size(len(context) * rules.shape[1])
+            p = context @ rules
+        local = build_local(grammar, output_cfg, p)
         first, last = local.categories[local.root], local.categories[local.root + 1]
         rows = range(local.rows[first], local.rows[last])
         owner = np.repeat(local.rule[first:last], np.diff(local.rows[first : last + 1]))

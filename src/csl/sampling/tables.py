@@ -32,10 +32,7 @@ def build_tables(automaton: Automaton, context: FloatArray, rules: FloatArray, d
     classes = np.concatenate([a.classes[a.arguments[t] : a.arguments[t + 1]] for t in order] or [a.classes])
 
     numbers = 2 * (depth + 1) * ((states + len(context)) * a.n_kinds + len(rule) + states * len(pair_rule))
-    if numbers > NUMBERS:
-        raise InputError(
-            f"sampling needs tables of {8 * numbers / 2**30:.0f} GB; choose a smaller max_depth, or strategy uniform"
-        )
+    check_size(numbers)
     state = np.zeros((2, depth + 1, states, a.n_kinds))
     reach = np.zeros((2, depth + 1, len(context), a.n_kinds))
     cdf = np.zeros((2, depth + 1, len(rule)))
@@ -61,8 +58,16 @@ def build_tables(automaton: Automaton, context: FloatArray, rules: FloatArray, d
     )  # fmt: skip
 
 
-def build_local(grammar: Grammar, output_cfg: OutputCfg | None) -> Local:
-    """Build what `draw_local` needs: the typings of all rules by category, and how quickly each can be finished."""
+def check_size(numbers: int) -> None:
+    """Refuse tables of too many numbers."""
+    if numbers > NUMBERS:
+        raise InputError(
+            f"sampling needs tables of {8 * numbers / 2**30:.0f} GB; choose a smaller max_depth, or strategy uniform"
+        )
+
+
+def build_local(grammar: Grammar, output_cfg: OutputCfg | None, p: FloatArray | None = None) -> Local:
+    """Build what `draw_local` needs: the typings of all rules by category, how quickly each can be finished, and p."""
     if output_cfg is None:
         number, rows = {ROOT.name: 0}, [(0, r, (0,) * rule.arity) for r, rule in enumerate(grammar)]
     else:
@@ -91,11 +96,13 @@ def build_local(grammar: Grammar, output_cfg: OutputCfg | None) -> Local:
         np.searchsorted([category for category, _ in first_row], np.arange(len(number) + 1)).astype(np.int64),
         np.r_[list(first_row.values()), len(rows)].astype(np.int64),
         np.array([r for _, r in first_row], np.int64),
+        np.array([category for category, _, _ in rows], np.int64),
         table,
         np.array(levels, np.int64),
         context_starts(grammar),
         np.array([rule.arity for rule in grammar], np.int64),
         number[ROOT.name],
+        np.zeros((0, 0)) if p is None else p,
     )
 
 

@@ -22,15 +22,13 @@ from csl.errors import InputError
 from csl.examples import Example
 from csl.grammar import Grammar, Rule
 from csl.grammar.store import RuleStore
-from csl.grammar.vocabulary import Ragged, Vocabulary
+from csl.grammar.vocabulary import Vocabulary
 from csl.kernels.budget import untimed
 from csl.kernels.derive import Parser, build_trie, derive_rules, remove_derivable
-from csl.kernels.flat import SOURCE, TARGET, sides, take
-from csl.kernels.inside import count_derivations
-from csl.kernels.intersection import by_output
+from csl.kernels.flat import take
 from csl.kernels.nqg_split import splits, touched
 from csl.kernels.unify import Shape
-from csl.parsing.deriver import batches, products
+from csl.parsing.code_length import output_bits
 
 Ids = npt.NDArray[np.int32]
 Mask = npt.NDArray[np.bool_]
@@ -144,18 +142,8 @@ class Search:
         gone = [r for r in rules[touched(self._store.arrays, c, rules, True)].tolist() if c in self._candidates[r]]
         after = self.alive.copy()
         after[c], after[gone] = True, False
-        before, now = (self._bits(self._parser(alive), evidence) for alive in (self.alive, after))
+        before, now = (output_bits(self._parser(alive), evidence) for alive in (self.alive, after))
         return (now - before) * len(near) / len(evidence) if np.isfinite(now) else np.inf
-
-    def _bits(self, parser: Parser, examples: Ids) -> float:
-        """Return the code length of the outputs of examples: log₂ of the derivations of inputs by those of pairs."""
-        outputs, of_inputs, of_pairs = Ragged(*sides(parser.rules, examples, TARGET)), [], []
-        for batch in batches(Ragged(*sides(parser.rules, examples, SOURCE)), parser):
-            of_inputs.append(count_derivations(batch.forests))
-            labels = by_output(parser.rules, outputs.values, outputs.offsets[batch.first :])
-            of_pairs += [count_derivations(part) for part in products(batch, labels)]
-        with np.errstate(divide="ignore", invalid="ignore"):  # no derivation, or more than a float can count
-            return float(np.log2(np.concatenate(of_inputs) / np.concatenate(of_pairs)).sum())
 
     def _splittable(self) -> Ids:
         return np.flatnonzero(self.alive & ~self._seed).astype(np.int32)

@@ -16,7 +16,8 @@ def records(lines: Iterator[tuple[int, str]], path: Path, bad: Bad) -> Iterator[
         try:
             fields = parse_json(line)
         except ValueError as error:
-            bad(InputError(f"not valid JSON ({error})", path, number))
+            place = f"{error.msg}, character {error.pos + 1}" if isinstance(error, json.JSONDecodeError) else str(error)
+            bad(InputError(f"not valid JSON ({place}); correct the line, or use --skip-bad", path, number))
             continue
         if isinstance(fields, dict):
             yield Record(number, fields, line)

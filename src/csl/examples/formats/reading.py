@@ -61,7 +61,7 @@ def stream_rows(
 ) -> tuple[Layout, Iterator[Row]]:
     """Give the layout of a file and its rows; `longer` collects the lines of longer conversations."""
     if format is not None and format not in FORMATS:
-        raise InputError(f"--format {format}: no such format; {nearest(format, FORMATS)}")
+        raise InputError(f"no format {format!r}; {nearest(format, FORMATS)}")
     path = Path(path)
     layout, records = _open(path, format, asked, bad)
     head = list(islice(records, 1))

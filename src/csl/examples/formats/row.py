@@ -71,7 +71,8 @@ class Layout:
         if self.template:
             return f"{TITLES[self.format]}, the last user turn → the assistant's turn"
         if self.container == "tsv" and not self.header:
-            return f"{TITLES['tsv']} without a header, column {self.input_column} → column {self.output_column}"
+            one, two = (self.columns.index(name) + 1 for name in (self.input_column, self.output_column))
+            return f"{TITLES['tsv']} without a header, column {one} → column {two}"
         return f"{TITLES[self.format]}, {self.input_column!r} → {self.output_column!r}"
 
 

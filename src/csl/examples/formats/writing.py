@@ -34,7 +34,7 @@ def layout_for(path: Path | str, format: str | None = None, like: Layout | None 
         return like
     name = format or ending or "tsv"
     if name not in _NEW:
-        raise InputError(f"--format {name}: no format to write; {nearest(name, _NEW)}")
+        raise InputError(f"no format {name!r} to write; {nearest(name, _NEW)}")
     if like and name == "parquet" and like.container == "dataset":
         return like
     if like and like.template and name in ("chat", "parquet"):

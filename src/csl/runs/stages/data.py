@@ -10,6 +10,7 @@ from csl.errors import InputError
 from csl.examples import Example, write_examples
 from csl.examples.example import tally
 from csl.examples.formats import container_of, read_rows
+from csl.examples.mixture import one_language
 from csl.files import hash_file, hash_folder, read_lines, write_text
 from csl.grammar.notation import read_rules
 from csl.grammar.output_cfg import OutputCfg
@@ -88,15 +89,24 @@ def read_task(data: DataOptions) -> Task:
 def _examples(data: DataOptions, part: str) -> Iterable[Example]:
     """Read the files of one part; what is seen of them, and left out, is reported."""
     for path in data.files.get(part, ()):
-        split = ((data.split if part == "train" else "") or SPLITS[part]) if container_of(path) == "dataset" else None
         found = read_rows(
             path, data.format or None, input_column=data.input_column or None,
-            output_column=data.output_column or None, split=split, skip_bad=data.skip_bad,
+            output_column=data.output_column or None, split=_split(data, part, path), skip_bad=data.skip_bad,
         )  # fmt: skip
-        log.info(f"{path}: {found.layout.describe()}")
+        if not data.language:
+            found = one_language(found, path, skip_bad=data.skip_bad)
+        if found.layout.container != "tsv" or found.layout.header:  # something was guessed
+            log.info(f"{path}: {found.layout.describe()}")
         for remark in found.remarks(path):
             log.warning(remark)
         yield from found.examples()
+
+
+def _split(data: DataOptions, part: str, path: Path) -> str | None:
+    """Choose the split of a Hugging Face dataset; a folder with `state.json` has none."""
+    if data.split and part == "train":
+        return data.split
+    return SPLITS[part] if container_of(path) == "dataset" and not (path / "state.json").exists() else None
 
 
 def _fingerprint(path: Path) -> Any:

@@ -31,7 +31,8 @@ class Evaluate(Stage):
 
     def run(self, work: Work) -> Figures:
         parser = work.folder.parser()
-        figures: Figures = {"systems": {}, "parts": {}}
+        inference = parser.model.inference  # by which inputs are covered
+        figures: Figures = {"systems": {}, "parts": {}, "inference": inference}
         for part in PARTS:
             if examples := work.folder.examples(part):
                 log.progress(f"parsing {part} …")

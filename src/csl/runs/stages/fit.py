@@ -3,7 +3,7 @@
 import importlib.util
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from csl.engine import ONE_THREAD, Threads
@@ -33,10 +33,11 @@ Checkpoints = Callable[[str, FitConfig], Checkpoint]  # for a name, and the opti
 
 @dataclass(frozen=True)
 class Labelled:
-    """Inputs without outputs, which the model labels before a second fit, and their number to that of the examples."""
+    """Inputs without outputs, which the model labels before a second fit."""
 
     inputs: Sequence[Sequence[str]] = ()
-    ratio: float = 1.0
+    ratio: float = 1.0  # their number to that of the examples
+    restarts: int = 5  # starts of the second fit, at least
 
 
 class Fit(Stage):
@@ -65,7 +66,7 @@ class Fit(Stage):
         folder, options = work.folder, work.recipe.fit
         grammar, train = folder.grammar(), folder.training()
         config = resolve(options, len(grammar), len(train), prepared=folder.preparation() is not None)
-        labelled = Labelled(_unlabelled(folder, options), options.ratio)
+        labelled = Labelled(_unlabelled(folder, options), options.ratio, options.refit_restarts)
 
         def checkpoints(name: str, start: FitConfig) -> Checkpoint:
             return folder.checkpoint(f"fit-{name}-{start.seed}", f"{work.key} {start}", name)
@@ -84,19 +85,19 @@ class Fit(Stage):
         fitted.model.save(folder.path / "model.npz")
         figures: Figures = {
             "states": config.states, "steps": fitted.steps, "log_prob": fitted.log_prob, "config": config.model_dump(),
-            "left_out": len(fitted.left_out),
+            "left_out": len(fitted.left_out), "parameters": fitted.model.parameters,
         }  # fmt: skip
-        if config.restarts > 1:
+        if len(fitted.starts) > 1:
             figures |= {"kept": fitted.seed, "starts": fitted.starts}
-        if labelled.inputs:  # whether an input is covered does not depend on the parameters
-            figures["labelled"] = sum(map(bool, fitted.model.parse_all(labelled.inputs, work.engine)))
+        if labelled.inputs:
+            figures["labelled"] = fitted.labelled
         return figures
 
     def summary(self, figures: Figures) -> str:
         labelled = f", {figures['labelled']:,} inputs labelled" if "labelled" in figures else ""
         left_out = f", {figures['left_out']:,} pairs left out" if figures["left_out"] else ""
         return (
-            f"{figures['states']:,} states, {figures['steps']:,} steps, "
+            f"{figures['states']:,} states, {figures['parameters']:,} parameters, {figures['steps']:,} steps, "
             f"mean log p(x, y) {figures['log_prob']:.2f}{labelled}{left_out}"
         )
 
@@ -131,7 +132,7 @@ def fit(
 ) -> Fitted:
     """Fit a model, from each start; then again with the inputs that it labels. The same in memory and in a folder."""
 
-    def fit_all(name: str, pairs: Sequence[Example]) -> Fitted:
+    def fit_all(name: str, pairs: Sequence[Example], config: FitConfig) -> Fitted:
         log.progress(f"{name}: building the forests of the training pairs …")
         data = build(grammar, pairs, config.max_units, engine)
         saved, fits = [], []
@@ -157,7 +158,7 @@ def fit(
             saved[[fitted.seed for fitted in fits].index(best.seed)].write_metrics()
         return best
 
-    fitted = fit_all("fit", examples)
+    fitted = fit_all("fit", examples, config)
     if fitted.left_out:
         shown = "; ".join(f"{e.source_text} → {e.target_text}" for e in fitted.left_out[:2])
         log.warning(
@@ -166,7 +167,8 @@ def fit(
     if labelled and labelled.inputs:
         both, number = with_labels(fitted.model, examples, labelled.inputs, labelled.ratio, engine)
         log.info(f"{number:,} of {len(labelled.inputs):,} inputs labelled; the others are not covered")
-        fitted = fit_all("refit", both)
+        again = config.model_copy(update={"restarts": max(config.restarts, labelled.restarts)})
+        fitted = replace(fit_all("refit", both, again), labelled=number)
     return fitted
 
 

@@ -204,7 +204,8 @@ def source_how(options: SampleOptions) -> str:
 
 def describe(config: SampleConfig) -> str:
     """Say in a few words how samples are drawn."""
-    extra = f", temperature {config.temperature:g}" if config.strategy == "tempered" else ""
+    tempered = config.strategy == "tempered" or config.temperature != 1
+    extra = f", temperature {config.temperature:g}" if tempered else ""
     if config.needs_model:  # the other strategies know no such thing
         extra += ", each depth equally often" if config.depths == "even" else ""
         extra += f", depth bias {config.depth_bias:g}" if config.depth_bias else ""
