@@ -12,7 +12,7 @@ from csl.model.fit import fit
 from csl.model.model import Model
 from csl.preparing.preparation import Prepared, prepare
 
-from .raw import GEO
+from ..raw import GEO
 
 
 @dataclass(frozen=True)

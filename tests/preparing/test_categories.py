@@ -11,8 +11,8 @@ from csl.preparing.categories import Categories
 from csl.preparing.preparation import prepare
 from csl.preparing.trees import Schema
 
+from ..raw import SETS
 from .outputs import outputs
-from .raw import SETS
 
 OUTPUTS = [
     "answer(size(state(all)))", "answer(size(city(all)))", "answer(river(loc(state(all))))",
