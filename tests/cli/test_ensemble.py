@@ -44,7 +44,7 @@ def gold(tmp_path: Path) -> Path:
 
 def test_csl_where_it_has_an_output_else_the_other(csl: Path, t5: Path, tmp_path: Path) -> None:
     [line] = done("ensemble", csl, t5, "--out", tmp_path / "both.tsv")
-    assert line.startswith(f"{tmp_path / 'both.tsv'}: 2 outputs of CSL")
+    assert line.startswith(f"{tmp_path / 'both.tsv'}: 2 outputs of csl, the others of t5")
     assert (tmp_path / "both.tsv").read_text("utf-8") == (
         "walk left\tLEFT ( WALK )\nrun left\tRUN\nhop left\tLEFT ( HOP )\nrun right\tRUN\n"
     )
@@ -54,7 +54,8 @@ def test_the_breakdown(csl: Path, t5: Path, gold: Path, tmp_path: Path) -> None:
     before = contents(tmp_path)
     columns, rows = breakdown(csl, t5, "--test", gold)
     assert columns == [
-        "examples", "covered", "T5 covered", "CSL covered", "T5 others", "CSL others", "T5 all", "CSL all", "Ens. all"
+        "examples", "covered", "t5 covered", "csl covered", "t5 others", "csl others",
+        "t5 all", "csl all", "csl or t5 all",
     ]  # fmt: skip
     assert rows == {"all": ["4", "50.0%", "50.0%", "50.0%", "50.0%", "0.0%", "50.0%", "25.0%", "50.0%"]}
     assert contents(tmp_path) == before
@@ -64,8 +65,8 @@ def test_the_breakdown_with_augmentation_and_categories(csl: Path, t5: Path, tmp
     gold, better = write(tmp_path / "test.tsv", 0, 1, 2), write(tmp_path / "aug.tsv", 0, 5)
     columns, rows = breakdown(csl, t5, "--test", gold, "--augmented", better, "--out", tmp_path / "both.tsv")
     assert columns[2:] == [
-        "T5 covered", "CSL covered", "Aug. covered", "T5 others", "CSL others", "Aug. others",
-        "T5 all", "CSL all", "Ens. all", "Aug. all",
+        "t5 covered", "csl covered", "aug covered", "t5 others", "csl others", "aug others",
+        "t5 all", "csl all", "csl or t5 all", "aug all",
     ]  # fmt: skip
     assert [*rows] == ["left", "right", "all"]
     assert rows["right"] == ["1", "0.0%", "–", "–", "–", "0.0%", "0.0%", "100.0%", "0.0%", "0.0%", "0.0%", "100.0%"]
@@ -73,6 +74,13 @@ def test_the_breakdown_with_augmentation_and_categories(csl: Path, t5: Path, tmp
         "4", "50.0%", "50.0%", "50.0%", "50.0%", "50.0%", "0.0%", "100.0%", "50.0%", "25.0%", "50.0%", "75.0%"
     ]  # fmt: skip
     assert (tmp_path / "both.tsv").exists()
+
+
+def test_files_of_one_name_are_told_apart_by_their_folders(csl: Path, tmp_path: Path) -> None:
+    (tmp_path / "b").mkdir()
+    other = write(tmp_path / "b" / "csl.tsv", 0, 4)
+    [line] = done("ensemble", csl, other, "--out", tmp_path / "both.tsv")
+    assert line.endswith(f"2 outputs of {csl}, the others of {other}")
 
 
 def test_files_as_other_commands_write_them(csl: Path, t5: Path, tmp_path: Path) -> None:

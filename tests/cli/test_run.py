@@ -41,7 +41,7 @@ def test_several_seeds_end_with_a_table(recipe: str) -> None:
         f"run folder: out/commands/sampling.temperature=2/seed-{n}" for n in (0, 1)
     ]
     assert sum("induce: cached" in line for line in lines) == 1
-    assert lines[-2].split()[-1] == "CSL"
+    assert lines[-2].rstrip().endswith("CSL, test")
     assert lines[-1].strip().startswith("sampling.temperature=2.0 ")
     assert lines[-1].rstrip().endswith("50.0% ± 0.0%")
 

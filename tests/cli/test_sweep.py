@@ -25,10 +25,22 @@ def test_values_share_what_they_have_in_common_and_end_in_a_table() -> None:
     lines = sweep("--over", "temperature", "--set", "sampling.number=50", "--seeds", "2", "--until", "evaluate")
     assert sum(line.startswith("induce: cached") for line in lines) == 5
     assert sum(line.startswith("fit: cached") for line in lines) == 4
-    rows = [line.split()[1] for line in lines[-3:]]
-    assert rows == [f"sampling.temperature={value}" for value in ("1.0", "10.0", "inf")]
-    assert all(line.count("±") == 7 for line in lines[-3:])
-    assert Path("runs/mine/sampling.number=50,sampling.temperature=inf/seed-1/run.json").exists()
+    rows = [line.split()[1:3] for line in lines[-3:]]
+    assert rows == [[f"sampling.temperature={value},", "sampling.strategy=forward"] for value in ("1.0", "10.0", "inf")]
+    assert all(line.count("±") == 8 for line in lines[-3:])
+    assert lines[-4].index("CSL, dev") < lines[-4].index("CSL, test")
+    [folder] = Path("runs/mine").glob("*strategy=forward*temperature=inf*")
+    assert (folder / "seed-1" / "run.json").exists()
+
+
+def test_states_of_several_recipes_start_several_times_and_stand_in_the_table_of_the_paper() -> None:
+    Path("other.toml").write_text(recipe_of("train", "dev"))
+    lines = done("sweep", "mine.toml", "other.toml", "--over", "states", "--values", "1,2", "--until", "evaluate")
+    assert sum("mean log p(x, y) by start" in line for line in lines) == 2  # the other two fits are cached
+    rows = [line.split() for line in lines if line.startswith(("mine ", "other "))]
+    assert {(row[0], row[1]) for row in rows} == {
+        (name, part) for name in ("mine", "other") for part in ("train", "dev")
+    } | {("mine", "test")}
 
 
 def test_samples_are_drawn_with_and_without_unlabelled_inputs() -> None:

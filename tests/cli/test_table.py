@@ -1,12 +1,14 @@
 """`csl table` as a person meets it."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner, Result
 
 from csl.cli import app
+from csl.cli.table import Kind
 from csl.errors import InputError
 
 
@@ -58,3 +60,16 @@ def test_what_cannot_be_shown_is_refused(runs: Path, tmp_path: Path) -> None:
         assert reason in str(result.exception)
         assert result.output == ""
     assert csl("table", "other", runs).exit_code == 2
+
+
+def test_every_table_and_figure_is_listed_with_commands_that_exist() -> None:
+    result = csl("table", "--list")
+    assert result.exit_code == 0
+    assert "csl table breakdown RUNS" in result.output
+    commands = {" ".join(words) for words in re.findall(r"csl (\w+)(?: (list|prepare|show|explain)\b)?", result.output)}
+    assert {"table ", "sweep ", "errors ", "data list", "grammar show"} <= commands
+    for command in commands:
+        assert csl(*command.split(), "--help").exit_code == 0, command
+    kinds = set(re.findall(r"csl table (\w+)", result.output))
+    assert kinds == {*Kind}
+    assert isinstance(csl("table").exception, InputError)

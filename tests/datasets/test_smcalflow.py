@@ -290,6 +290,12 @@ def test_tenth_has_the_expected_sizes(tenth: Task) -> None:
     assert len(tenth.seed_rules) == len(set(tenth.seed_rules))
 
 
+def test_the_domain_of_a_pair_is_that_of_the_published_split(shared_data: Path) -> None:
+    for name in ("valid", "train_partial"):
+        examples = smcalflow.read_turns(shared_data / "smcalflow_cs" / f"{name}.jsonl").values()
+        assert [e for e in examples if smcalflow.domain(e) != e.meta["category"]] == []
+
+
 def test_hallucinated_fragments_are_those_of_the_programs(shared_data: Path) -> None:
     plans = "\n".join(turn["plan"] for turn in turns(shared_data))
     for rule in smcalflow.HALLUCINATIONS:

@@ -10,7 +10,7 @@ import pytest
 from csl.errors import InputError
 from csl.experiments.paper_tables import TABLES, make_table
 from csl.experiments.records import read_runs
-from csl.experiments.table import OURS, PAPER, Table
+from csl.experiments.table import OURS, PAPER, SAME, Table
 
 Writer = Callable[..., Path]
 
@@ -30,9 +30,19 @@ def run(tmp_path: Path) -> Writer:
         folder = tmp_path / "runs" / recipe / changes / f"seed-{seed}"
         folder.mkdir(parents=True)
         systems = {name: score(s) if isinstance(s, int) else s for name, s in given.items() if name in SYSTEMS}
-        evaluated = {"systems": systems, **{name: given[name] for name in ("parts", "breakdown") if name in given}}
+        evaluated = {
+            "systems": systems,
+            **{name: given[name] for name in ("parts", "breakdown", "inference") if name in given},
+        }
         states = settings.get("fit.states", 4)
-        stages = {"fit": {"hash": "f", "seconds": 2, "figures": {"states": states, "log_prob": -1.5}}}
+        fitted = {"states": states, "log_prob": -1.5, "parameters": 10 * states}
+        stages = {
+            "induce": {"hash": "i", "seconds": 3.5, "figures": {"rules": 1020, "arities": 1000}},
+            "fit": {"hash": "f", "seconds": 2, "figures": fitted},
+            "sample": {"hash": "s", "seconds": 2, "figures": {"categories": given.get("categories", {})}},
+        }
+        if "nqg" in given:
+            stages["nqg"] = {"hash": "n", "seconds": 900.0, "figures": {"rules": 30, "arities": 10}}
         if not given.get("unfinished"):
             stages["evaluate"] = {"hash": f"{recipe}{changes}", "seconds": 1, "figures": evaluated}
         record = {"csl": "1", "recipe": recipe, "title": recipe.title(), "seed": seed, "settings": settings}
@@ -56,7 +66,7 @@ def shown(table: Table, source: str, *labels: str) -> dict[str, str]:
     names = [f"{group} {name}".strip() for group, name in table.columns]
     rows = [row.cells for row in table.rows if row.source == source and row.labels == labels]
     assert len(rows) <= 1
-    return {name: table.text(cell) for cells in rows for name, cell in zip(names, cells, strict=True) if cell}
+    return {name: table.text(cells[i], i) for cells in rows for i, name in enumerate(names) if cells[i]}
 
 
 def test_main_has_the_paper_the_cited_systems_and_ours(run: Writer, tmp_path: Path) -> None:
@@ -142,9 +152,9 @@ def test_a_column_of_several_splits_is_the_mean_of_their_means(run: Writer, tmp_
         run("geoquery/tmcd_3", seed, csl=right, t5=50)
     table = made("main", tmp_path)
     # 70 and 92; seeds 0 and 1, which both splits have, have 75 and 82
-    assert shown(table, OURS, "CSL") == {"GeoQuery TMCD": "81.0 ± 4.9 (5)"}
-    assert "GeoQuery TMCD (CSL): 2 of 3 splits, geoquery/tmcd_1, geoquery/tmcd_3." in table.notes
-    assert "GeoQuery TMCD (T5): 1 of 3 splits, geoquery/tmcd_3." in table.notes
+    assert shown(table, OURS, "CSL") == {"GeoQuery TMCD": "81.0 ± 4.9* (5)"}
+    assert "* GeoQuery TMCD (CSL): 2 of 3 splits, geoquery/tmcd_1, geoquery/tmcd_3." in table.notes
+    assert "* GeoQuery TMCD (T5): 1 of 3 splits, geoquery/tmcd_3." in table.notes
     for number in (1, 2, 3):
         run(f"scan/mcd{number}", csl=90 + number)
     table = made("main", tmp_path)
@@ -165,24 +175,50 @@ def test_categories_are_columns_and_the_tenth_and_own_recipes_have_no_figures_of
     assert len(table.columns) == 18
 
 
-def test_changed_runs_are_left_out_and_named_unless_there_are_no_others(run: Writer, tmp_path: Path) -> None:
+def test_changed_runs_are_left_out_and_named_or_marked_if_there_are_no_others(run: Writer, tmp_path: Path) -> None:
     run("geoquery/length", csl=50)
     for states in (1, 2):
         run("geoquery/length", csl=90, settings={"fit.states": states})
-    run("scan/jump", csl=40, settings={"train.steps": 9})
+    for steps in (9, 10):
+        run("scan/jump", csl=30 + steps, settings={"train.steps": steps})
     table = made("main", tmp_path)
-    assert shown(table, OURS, "CSL") == {"GeoQuery Len.": "50.0", "SCAN Jump": "40.0"}
-    assert table.notes[-2:] == (
-        "geoquery/length: left out, runs with fit.states = 1; fit.states = 2.",
-        "scan/jump: all runs have train.steps = 9.",
-    )
+    assert shown(table, OURS, "CSL") == {"GeoQuery Len.": "50.0"}
+    assert {shown(table, f"{OURS} [{n}]", "CSL")["SCAN Jump"] for n in (1, 2)} == {"39.0", "40.0"}
+    assert "geoquery/length: left out, runs with fit.states = 1; fit.states = 2." in table.notes
+    assert {"[1] with train.steps = 10.", "[2] with train.steps = 9."} <= {*table.notes}
+
+
+def test_runs_with_the_papers_options_stand_apart_from_ours(run: Writer, tmp_path: Path) -> None:
+    run("geoquery/length", csl=50)
+    run("paper/geoquery/length", csl=27)
+    run("paper/scan/jump", csl=99, settings={"fit.states": 3})
+    table = made("main", tmp_path)
+    assert shown(table, OURS, "CSL") == {"GeoQuery Len.": "50.0"}
+    assert shown(table, SAME, "CSL") == {"GeoQuery Len.": "27.0"}
+    assert shown(table, f"{SAME} [1]", "CSL") == {"SCAN Jump": "99.0"}
+    assert [row.source for row in table.rows if row.labels == ("CSL",)] == [PAPER, SAME, f"{SAME} [1]", OURS]
+
+
+def test_a_setting_as_in_the_recipe_is_no_change(run: Writer, tmp_path: Path) -> None:
+    run("geoquery/length", csl=50, settings={"fit.states": 64, "sampling.strategy": "model"})
+    assert shown(made("main", tmp_path), OURS, "CSL") == {"GeoQuery Len.": "50.0"}
+
+
+def test_sweeps_with_other_settings_stay_apart(run: Writer, tmp_path: Path) -> None:
+    for settings, value in (({}, -9.0), ({"fit.optimizer": "em"}, -8.0), ({"induction.k_t": 2}, -7.0)):
+        parts = {"train": {"log_p_xy": value, "log_p_y_given_x": 0.0}}
+        run("scan/mcd1", csl=1, parts=parts, settings={"fit.states": 2, "sampling.number": 7, **settings})
+    table = made("states", tmp_path)
+    found = [shown(table, source, "scan/mcd1", "train", "p(x, y)") for source in (OURS, f"{OURS} [1]", f"{OURS} [2]")]
+    assert found == [{"2": "-9.00"}, {"2": "-8.00"}, {"2": "-7.00"}]
+    assert table.notes[-2:] == ("[1] with fit.optimizer = em.", "[2] with induction.k_t = 2.")
 
 
 def test_two_runs_for_one_figure_must_agree(run: Writer, tmp_path: Path) -> None:
     semi = {"sampling.number": 1000, "fit.unlabelled": "dev"}
     run("scan/mcd1", csl=1, augmented=60, settings=semi)
     run("scan/mcd1", csl=1, augmented=60, settings=semi | {"fit.ratio": 1.0})
-    assert shown(made("semi", tmp_path), OURS, "1,000 + unlabelled") == {"SCAN MCD": "60.0"}
+    assert shown(made("semi", tmp_path), OURS, "1,000 + unlabelled") == {"SCAN MCD": "60.0*"}
     run("scan/mcd1", csl=1, augmented=61, settings=semi | {"fit.ratio": 2.0})
     with pytest.raises(InputError, match=r"fit.ratio=2.0/seed-0: scan/mcd1, seed 0"):
         made("semi", tmp_path)
@@ -192,8 +228,9 @@ def test_breakdown(run: Writer, tmp_path: Path) -> None:
     parts = {"covered": {"examples": 60, "t5": 30, "csl": 45, "augmented": 57},
              "others": {"examples": 40, "t5": 10, "csl": 0, "augmented": 20}}  # fmt: skip
     systems = {"csl": score(45, answered=60), "t5": 40, "augmented": 77, "ensemble": 55}
-    run("geoquery/length", breakdown=parts, **systems)
+    run("geoquery/length", breakdown=parts, inference="typed", **systems)
     run("scan/jump", csl=100)
+    run("paper/scan/jump", csl=100, inference="paper")
     run("cogs/gen", csl=score(30, answered=60))
     table = made("breakdown", tmp_path)
     assert shown(table, OURS, "GeoQuery Len.") == {
@@ -206,6 +243,8 @@ def test_breakdown(run: Writer, tmp_path: Path) -> None:
     assert shown(table, OURS, "COGS Gen.")["covered CSL"] == "50.0"
     assert {*labels(table, OURS)} == {"GeoQuery Len.", "SCAN Jump", "COGS Gen."}
     assert len(labels(table, PAPER)) == 15
+    assert any(note.startswith(f"{SAME}: ") and "derivation of all" in note for note in table.notes)
+    assert any(note.startswith(f"{OURS}: ") and "types" in note for note in table.notes)
 
 
 def test_breakdown_by_category(run: Writer, tmp_path: Path) -> None:
@@ -240,16 +279,16 @@ def test_states(run: Writer, tmp_path: Path) -> None:
 
 def test_temperature(run: Writer, tmp_path: Path) -> None:
     run("geoquery/length", csl=1, augmented=60)
-    for temperature in (2.0, float("inf")):
-        run("geoquery/length", csl=1, augmented=70, settings={"sampling.temperature": temperature})
-    run("geoquery/length", csl=1, augmented=50, settings={"sampling.strategy": "uniform"})
+    forward = {"sampling.strategy": "forward"}
+    for temperature, right in ((1.0, 65), (2.0, 70), (float("inf"), 75)):
+        run("geoquery/length", csl=1, augmented=right, settings=forward | {"sampling.temperature": temperature})
+    run("geoquery/length", csl=1, augmented=50, settings={"sampling.strategy": "tempered", "sampling.temperature": 2.0})
     run("scan/jump", csl=1)
     table = made("temperature", tmp_path)
-    assert labels(table, OURS) == ["1", "2", "inf", "uniform"]
+    ours = {"1": "65.0", "2": "70.0", "inf": "75.0", "model": "60.0", "tempered 2": "50.0"}
+    assert labels(table, OURS) == [*ours]
     assert labels(table, PAPER) == ["1", "10", "inf"]
-    assert [shown(table, OURS, name) for name in ("1", "2", "inf", "uniform")] == [
-        {"GeoQuery Len.": figure} for figure in ("60.0", "70.0", "70.0", "50.0")
-    ]
+    assert [shown(table, OURS, name)["GeoQuery Len."] for name in ours] == [*ours.values()]
     assert shown(table, PAPER, "inf")["GeoQuery Len."] == "51.5"
 
 
@@ -257,10 +296,44 @@ def test_semi(run: Writer, tmp_path: Path) -> None:
     run("scan/mcd1", csl=1, augmented=60, settings={"sampling.number": 1000})
     run("scan/mcd1", csl=1, augmented=80, settings={"sampling.number": 1000, "fit.unlabelled": "dev"})
     table = made("semi", tmp_path)
-    assert shown(table, OURS, "1,000") == {"SCAN MCD": "60.0"}
-    assert shown(table, OURS, "1,000 + unlabelled") == {"SCAN MCD": "80.0"}
+    assert shown(table, OURS, "1,000") == {"SCAN MCD": "60.0*"}
+    assert shown(table, OURS, "1,000 + unlabelled") == {"SCAN MCD": "80.0*"}
     assert shown(table, PAPER, "1,000 + unlabelled")["SCAN MCD"] == "88.9"
     assert labels(table, PAPER) == ["1,000", "1,000 + unlabelled", "100,000", "100,000 + unlabelled"]
+
+
+def test_parsers(run: Writer, tmp_path: Path) -> None:
+    run("geoquery/length", csl=27, span_label=24, settings={"nqg.encoder": "bert"})
+    run("geoquery/length", csl=27)
+    table = made("parsers", tmp_path)
+    assert shown(table, PAPER, "BERT + SpanLabel")["GeoQuery Len."] == "23.3"
+    assert shown(table, OURS, "BERT + SpanLabel") == {"GeoQuery Len.": "24.0"}
+    assert shown(table, OURS, "CSL Gen. Model") == {"GeoQuery Len.": "27.0"}
+
+
+def test_grammars(run: Writer, tmp_path: Path) -> None:
+    derived = {"test": {"examples": 200, "derivable": 150}}
+    run("geoquery/standard", csl=1, nqg=1, parts=derived, settings={"nqg.encoder": "bert"})
+    run("geoquery/standard", csl=1, parts=derived, settings={"induction.k_t": 2, "train.steps": 9})
+    table = made("grammars", tmp_path)
+    ours = {"rules": "1,020", "with NT": "20", "derived %": "75.0", "seconds": "3.5", "parameters": "40"}
+    assert shown(table, PAPER, "geoquery/standard", "CSL") == {"seconds": "60.0", "parameters": "51,200"}
+    assert shown(table, OURS, "geoquery/standard", "CSL") == ours
+    assert shown(table, f"{OURS} [1]", "geoquery/standard", "CSL") == ours
+    assert shown(table, OURS, "geoquery/standard", "NQG") == {"rules": "30", "with NT": "20", "seconds": "900.0"}
+    assert "[1] with induction.k_t = 2." in table.notes
+
+
+def test_domains(run: Writer, tmp_path: Path) -> None:
+    for shots, cross in (("8", 10), ("16", 20)):
+        settings = {"sampling.strategy": "forward", "sampling.temperature": 10.0}
+        run(f"paper/smcalflow-cs/{shots}", categories={"cross": cross, "single": 70}, settings=settings)
+    run("smcalflow-cs-tenth/8", categories={"single": 80}, unfinished=True)
+    table = made("domains", tmp_path)
+    assert shown(table, PAPER, "1") == {"SMCalFlow-CS cross": "1,114"}
+    assert shown(table, SAME, "10") == {"SMCalFlow-CS single": "70* (2)", "SMCalFlow-CS cross": "15* (2)"}
+    tenth = {"SMCalFlow-CS tenth single": "80*", "SMCalFlow-CS tenth cross": "0*"}
+    assert shown(table, OURS, "model") == tenth
 
 
 def test_variance(run: Writer, tmp_path: Path) -> None:
@@ -277,11 +350,12 @@ def test_variance(run: Writer, tmp_path: Path) -> None:
 def test_every_table_stands_without_figures_of_ours(kind: str, run: Writer, tmp_path: Path) -> None:
     folder = run("cogs/gen", unfinished=True)
     table = made(kind, tmp_path)
-    assert (f"{folder}: not evaluated yet." in table.notes) == (kind not in ("temperature", "semi"))
-    assert labels(table, OURS) == []
-    assert sum(cell is not None for row in table.rows for cell in row.cells) > 7
-    assert "None of the runs has a figure for this table." in table.notes
-    assert made(kind, tmp_path, everything=False).rows == ()
+    assert (f"{folder}: not evaluated yet." in table.notes) == (kind not in ("temperature", "semi", "domains"))
+    if kind != "grammars":  # it needs no evaluation
+        assert labels(table, OURS) == []
+        assert sum(cell is not None for row in table.rows for cell in row.cells) >= 2
+        assert "None of the runs has a figure for this table." in table.notes
+        assert made(kind, tmp_path, everything=False).rows == ()
 
 
 # reading runs

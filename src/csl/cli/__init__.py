@@ -22,6 +22,7 @@ from csl.cli import (
     augment,
     data,
     ensemble,
+    errors,
     evaluate,
     explain,
     fit,
@@ -109,7 +110,7 @@ def _options(
 
 for command in (
     look.look, types.types, augment.augment, induce.induce, fit.fit, parse.parse, sample.sample, train.train,
-    predict.predict, evaluate.evaluate, ensemble.ensemble, table.table, run.run, report.report,
+    predict.predict, evaluate.evaluate, errors.errors, ensemble.ensemble, table.table, run.run, report.report,
     sweep.sweep, runs.runs, geca.geca,
 ):  # fmt: skip
     app.command()(command)

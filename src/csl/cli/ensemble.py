@@ -1,5 +1,6 @@
-"""`csl ensemble`: CSL where it gives an output, else the seq2seq model; and how each does."""
+"""`csl ensemble`: one system where it gives an output, as CSL, else another, as T5; and how each does."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -29,7 +30,8 @@ def ensemble(
 ) -> None:
     """Take CSL's output where there is one, else that of the seq2seq model.
 
-    With --test, print the accuracy of each on inputs that CSL covers, on the others, and on all.
+    With --test, print the accuracy of each on inputs that CSL covers, on the others, and on all. Systems have the names
+    of their files.
     """
     from csl.errors import InputError
     from csl.examples.score import breakdown
@@ -43,30 +45,42 @@ def ensemble(
     console = new_console()
     ours, theirs = Predictions.read(csl), Predictions.read(seq2seq)
     theirs.check(ours.inputs, csl)
-    systems = {"T5": theirs.outputs, "CSL": ours.outputs, "Ens.": combine(ours.outputs, theirs.outputs)}
+    names = _names([path for path in (csl, seq2seq, augmented) if path])
+    both = f"{names[csl]} or {names[seq2seq]}"
+    systems = {
+        names[seq2seq]: theirs.outputs, names[csl]: ours.outputs, both: combine(ours.outputs, theirs.outputs)
+    }  # fmt: skip
     if augmented:
         better = Predictions.read(augmented)
         better.check(ours.inputs, csl)
-        systems["Aug."] = better.outputs
+        systems[names[augmented]] = better.outputs
     if test:
         examples = reading.examples(test)
         ours.check([example.source_text for example in examples], test)
         total, by_category = breakdown(examples, ours.outputs, systems)
-        console.print(_table([*by_category.items(), ("all", total)]))
+        console.print(_table([*by_category.items(), ("all", total)], both))
     if out:
         with atomic_write_text(out) as file:
-            file.writelines(f"{x}\t{y}\n" for x, y in zip(ours.inputs, systems["Ens."], strict=True))
-        console.print(f"{out}: {sum(map(bool, ours.outputs)):,} outputs of CSL, the others of the seq2seq model")
+            file.writelines(f"{x}\t{y}\n" for x, y in zip(ours.inputs, systems[both], strict=True))
+        console.print(
+            f"{out}: {sum(map(bool, ours.outputs)):,} outputs of {names[csl]}, the others of {names[seq2seq]}"
+        )
 
 
-def _table(rows: "list[tuple[str, Breakdown]]") -> Table:
-    """Lay rows out as the paper does: covered by CSL, not covered, all."""
+def _names(paths: Sequence[Path]) -> dict[Path, str]:
+    """Name systems by their files, without folders and endings where that tells them apart."""
+    short = {path: Path(path.name.removesuffix(".gz")).stem for path in paths}
+    return short if len({*short.values()}) == len(paths) else {path: str(path) for path in paths}
+
+
+def _table(rows: "list[tuple[str, Breakdown]]", ensemble: str) -> Table:
+    """Lay rows out as the paper does: covered by CSL, not covered, all; the ensemble only there."""
     table = Table("", "examples", "covered", box=None)
     columns = [
         (part, system)
         for part in ("covered", "others", "all")
         for system in rows[0][1].all
-        if system != "examples" and (part == "all" or system != "Ens.")
+        if system != "examples" and (part == "all" or system != ensemble)
     ]
     for part, system in columns:
         table.add_column(f"{system} {part}", justify="right")

@@ -76,31 +76,32 @@ def run(
     if seed is not None and seeds > 1:
         raise InputError("--seed is one seed, --seeds their number; give one of them")
     point: Point = dict(map(parse_setting, settings or []))
-    do_runs(read_recipe(recipe), [point], range(seeds) if seed is None else [seed], how)
+    do_runs([(read_recipe(recipe), point)], range(seeds) if seed is None else [seed], how)
 
 
-def do_runs(recipe: "Recipe", points: Sequence[Point], seeds: Sequence[int], how: How) -> None:
-    """Do a run for each point and seed; at the end show the figures of several."""
+def do_runs(points: "Sequence[tuple[Recipe, Point]]", seeds: Sequence[int], how: How) -> list[Path]:
+    """Do a run for each recipe with its settings and each seed; show the figures of several; return the run folders."""
     from csl.experiments.experiment import Experiment
     from csl.runs.recipe import FILES
 
-    recipes = [recipe.changed(point) for point in points]  # all are checked before anything is done
+    recipes = [recipe.changed(point) for recipe, point in points]  # all are checked before anything is done
     experiment = Experiment(how.runs, how.until, how.train, how.source, how.device, resume=how.resume)
     wanted = [stage for changed in recipes for stage in experiment.wanted(changed)]
     how.check()
     settings = [
         {key: point[key] if key in FILES else changed.option(key) for key in point}
-        for point, changed in zip(points, recipes, strict=True)
+        for (_, point), changed in zip(points, recipes, strict=True)
     ]
     plan = list(zip(recipes, settings, strict=True))
     if how.dry_run:
         _show_plan(experiment, plan, seeds)
-        return
+        return []
     for stage in wanted:
         stage.check_installed()
     rows = _do_all(experiment, plan, seeds, how)
     if len(points) * len(seeds) > 1:
         _show_figures(rows)
+    return [folder for folders in rows.values() for folder in folders]
 
 
 def _show_plan(experiment: "Experiment", plan: "Sequence[tuple[Recipe, Point]]", seeds: Sequence[int]) -> None:

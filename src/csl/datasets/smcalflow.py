@@ -21,6 +21,10 @@ from csl.grammar import Rule, parse_rule
 
 SIZES = {"8": ("25412", "1324", "1325"), "16": ("25420", "1324", "1325"), "32": ("25436", "1324", "1325")}
 SINGLE, CROSS = "single", "cross"
+CALENDAR = "CreatePreflightEventWrapper"  # programs of the domain of events have it
+ORG_CHART = frozenset(
+    {"FindManager", "FindReports", "FindTeamOf"}
+)  # programs about people's positions have one of them
 
 FREE_TEXT = frozenset({"String", "PersonName", "LocationKeyphrase"})
 """Literals that hold words of the sentence; the other types name members of a fixed list (`DayOfWeek`, `Month`)."""
@@ -140,6 +144,11 @@ def _category(turn: Mapping[str, Any]) -> str:
     return CROSS if cross else SINGLE
 
 
+def domain(pair: Example) -> str:
+    """Tell the domain of a pair by its program: cross if it asks the org chart for an event."""
+    return CROSS if CALENDAR in pair.target and not ORG_CHART.isdisjoint(pair.target) else SINGLE
+
+
 def copies_its_literals(example: Example) -> bool:
     """Whether the words of every free-text literal stand in the sentence, whatever their case and spacing."""
     sentence = "".join(example.source).lower()
@@ -181,11 +190,12 @@ _BY_HAND = (
     "get the archive that https://github.com/microsoft/compositional-generalization-span-level-attention "
     "points to; --source is the folder with its folders source_domain_with_target_num8, 16 and 32"
 )
-FULL = DataSet("smcalflow-cs", prepare, SIZES, licence="CC-BY-SA-4.0", home=Home(by_hand=_BY_HAND))
+FULL = DataSet("smcalflow-cs", prepare, SIZES, licence="CC-BY-SA-4.0", home=Home(by_hand=_BY_HAND), category=domain)
 TENTH = DataSet(
     "smcalflow-cs-tenth",
     prepare_tenth,
     published_sizes=dict.fromkeys(SIZES, ("", "", "")),
     licence=FULL.licence,
     home=FULL.home,
+    category=domain,
 )

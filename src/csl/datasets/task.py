@@ -40,6 +40,7 @@ class DataSet:
     licence: str
     home: Home
     generated: frozenset[str] = frozenset()  # splits that need no original files
+    category: Callable[[Example], str] | None = None  # of any pair, also a synthetic one
 
     @property
     def splits(self) -> tuple[str, ...]:

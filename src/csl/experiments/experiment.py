@@ -84,8 +84,9 @@ def run_all(
 ) -> dict[str, list[Path]]:
     """Do a run for each recipe and seed; return the run folders, by settings."""
     folders: dict[str, list[Path]] = {}
+    several = len({recipe.name for recipe, _ in plan}) > 1
     for recipe, settings in plan:
-        name = _name(recipe, settings)
+        name = _name(recipe, settings, several)
         if len(plan) > 1 and experiment.lacks_dev(recipe, settings, seeds[0]):
             log.info(f"{name}: left out, the data has no dev set")
             continue
@@ -106,15 +107,18 @@ def run_on_ray(
     """Do whole runs side by side on the workers of a Ray cluster that share a file system; return the run folders."""
     kept = [(r, s) for r, s in plan if len(plan) == 1 or not experiment.lacks_dev(r, s, seeds[0])]
     runs = [(recipe, settings, seed) for recipe, settings in kept for seed in seeds]
+    several = len({recipe.name for recipe, _ in plan}) > 1
     folders: dict[str, list[Path]] = {}
     for (recipe, settings, _), folder in zip(runs, call_each(experiment.run, runs, address, workers), strict=True):
-        folders.setdefault(_name(recipe, settings), []).append(folder)
+        folders.setdefault(_name(recipe, settings, several), []).append(folder)
         log.info(f"run folder: {folder}")
     return folders
 
 
-def _name(recipe: Recipe, settings: Mapping[str, object]) -> str:
-    return ", ".join(f"{key}={value}" for key, value in settings.items()) or recipe.name
+def _name(recipe: Recipe, settings: Mapping[str, object], several: bool) -> str:
+    """Name runs by what was changed, and by the recipe if there are several or nothing was changed."""
+    changes = [f"{key}={value}" for key, value in settings.items()]
+    return ", ".join([recipe.name, *changes] if several or not changes else changes)
 
 
 def run_folder(root: Path, recipe: Recipe, settings: Mapping[str, object], seed: int) -> Path:

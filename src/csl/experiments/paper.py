@@ -1,4 +1,7 @@
-"""The figures of the paper, as data: `paper_figures.toml` beside this file has them, with the table each comes from."""
+"""The figures of the paper, as data: `paper_figures.toml` beside this file has them, with the table each comes from.
+
+It also has a list of all tables and figures of the paper with the commands that make them: `csl table --list`.
+"""
 
 import math
 import tomllib
@@ -30,9 +33,19 @@ class PaperTable:
 
 
 @dataclass(frozen=True)
+class Item:
+    """A table or figure of the paper, or a figure in its text, and the commands that make it."""
+
+    name: str
+    what: str
+    commands: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Paper:
     """The columns of the main table (and ours beside them), the systems that a run has too, and all tables."""
 
+    items: tuple[Item, ...]
     columns: tuple[Column, ...]
     systems: dict[str, str]  # row of the main table → name of the system in a run
     tables: dict[str, PaperTable]
@@ -45,7 +58,8 @@ def paper() -> Paper:
     columns = tuple(
         Column(c["set"], c["name"], tuple(c["recipes"]), c.get("category", "")) for c in found.pop("columns")
     )
-    return Paper(columns, found.pop("systems"), {name: _table(**table) for name, table in found.items()})
+    items = tuple(Item(item["name"], item["what"], tuple(item["commands"])) for item in found.pop("items"))
+    return Paper(items, columns, found.pop("systems"), {name: _table(**table) for name, table in found.items()})
 
 
 def _table(source: str, columns: list[str], rows: dict[str, list[float]]) -> PaperTable:

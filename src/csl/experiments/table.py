@@ -20,7 +20,8 @@ from csl.errors import InputError
 from csl.files import write_text
 
 NONE = "–"
-PAPER, OURS = "paper", "ours"
+PAPER = "paper"  # the paper's own figures
+SAME, OURS = "as in the paper", "ours"  # figures of runs: with the paper's options, with ours; [n]: changed, see note n
 WIDTH = 120  # of a block, where no terminal says otherwise
 
 
@@ -31,6 +32,7 @@ class Cell:
     mean: float
     deviation: float | None = None
     runs: int = 1
+    partial: bool = False  # some of the splits are missing
 
 
 @dataclass(frozen=True)
@@ -38,38 +40,42 @@ class Row:
     """Figures of the paper or ours, one a column."""
 
     labels: tuple[str, ...]
-    source: str  # PAPER or OURS
+    source: str  # PAPER, SAME or OURS, with a mark if options were changed
     cells: tuple[Cell | None, ...]
 
 
 @dataclass(frozen=True)
 class Table:
-    """Labels and groups of columns, rows, and notes on them."""
+    """Labels and groups of columns, rows, and notes on them; `digits` after the point, of all or of each column."""
 
     title: str
     labels: tuple[str, ...]
     columns: tuple[tuple[str, str], ...]  # group, name
     rows: tuple[Row, ...]
     notes: tuple[str, ...]
-    digits: int = 1
+    digits: int | tuple[int, ...] = 1
 
-    def text(self, cell: Cell | None) -> str:
-        """Write a figure: mean ± deviation (number of runs, if there are several)."""
+    def text(self, cell: Cell | None, column: int = 0) -> str:
+        """Write a figure: mean ± deviation (number of runs, if there are several); a star if splits are missing."""
         if cell is None:
             return NONE
-        mean = f"{round(cell.mean, self.digits) + 0.0:.{self.digits}f}"  # + 0.0: no negative zero
-        deviation = "" if cell.deviation is None else f" ± {cell.deviation:.{self.digits}f}"
-        return f"{mean}{deviation}" + (f" ({cell.runs})" if cell.runs > 1 else "")
+        digits = self.digits if isinstance(self.digits, int) else self.digits[column]
+        mean = f"{round(cell.mean, digits) + 0.0:,.{digits}f}"  # + 0.0: no negative zero
+        deviation = "" if cell.deviation is None else f" ± {cell.deviation:,.{digits}f}"
+        return f"{mean}{deviation}" + "*" * cell.partial + (f" ({cell.runs})" if cell.runs > 1 else "")
 
 
 def with_runs(table: Table, *, by_row: bool) -> Table:
     """Keep the columns with figures of ours and the paper's figures there; `by_row`: only in rows with ours."""
-    ours = [row for row in table.rows if row.source == OURS and any(row.cells)]
+    ours = [row for row in table.rows if row.source != PAPER and any(row.cells)]
     columns = [any(row.cells[i] for row in ours) for i in range(len(table.columns))]
     labels = {row.labels for row in (ours if by_row else table.rows)}
     rows = (replace(row, cells=tuple(compress(row.cells, columns))) for row in table.rows if row.labels in labels)
     return replace(
-        table, columns=tuple(compress(table.columns, columns)), rows=tuple(row for row in rows if any(row.cells))
+        table,
+        columns=tuple(compress(table.columns, columns)),
+        rows=tuple(row for row in rows if any(row.cells)),
+        digits=table.digits if isinstance(table.digits, int) else tuple(compress(table.digits, columns)),
     )
 
 
@@ -83,7 +89,7 @@ def show(table: Table, console: Console) -> None:
             justify: Literal["left", "right"] = "left" if number <= len(table.labels) else "right"
             made.add_column(f"{group}\n{name}" if grouped else name, justify=justify, no_wrap=True)
         for row in rows:
-            made.add_row(*row, style="bold" if row[len(table.labels)] == OURS else None)
+            made.add_row(*row, style=None if row[len(table.labels)] == PAPER else "bold")
         console.print()
         console.print(made)
     console.print()
@@ -121,7 +127,7 @@ def comma_separated(table: Table) -> str:
         for (group, name), cell in zip(table.columns, row.cells, strict=True):
             if cell:
                 deviation = "" if cell.deviation is None else round(cell.deviation, 4)
-                runs = cell.runs if row.source == OURS else ""
+                runs = "" if row.source == PAPER else cell.runs
                 lines.writerow([*row.labels, row.source, group, name, round(cell.mean, 4), deviation, runs])
     return text.getvalue()
 
@@ -159,7 +165,7 @@ def _tex(text: str) -> str:
 
 
 def _texts(table: Table, row: Row) -> list[str]:
-    return [*row.labels, row.source, *map(table.text, row.cells)]
+    return [*row.labels, row.source, *(table.text(cell, column) for column, cell in enumerate(row.cells))]
 
 
 def _blocks(table: Table, width: int) -> Iterator[tuple[list[tuple[str, str]], list[list[str]]]]:

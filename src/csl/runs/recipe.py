@@ -2,7 +2,8 @@
 
 A recipe has a title and the tables [data], [induction], [fit], [sampling], [merge], [train] and [nqg]. A table may name
 a `preset` to start from; with `extends` a recipe starts from another one: a file beside it, or a built-in recipe. Those
-of the paper's main table are in the folder `csl/recipes`. Recipe files have no seeds: a seed belongs to a run.
+of the paper's main table are in the folder `csl/recipes`, with our options; `paper/NAME` is NAME with the options of
+`csl/recipes/paper` on top: exactly the paper's. Recipe files have no seeds: a seed belongs to a run.
 """
 
 import os
@@ -26,6 +27,7 @@ from csl.seq2seq.config import TrainConfig
 
 RECIPES = Path(csl.__file__).parent / "recipes"
 BASE = "base"  # what the recipes of a folder share; not a recipe itself
+PAPER = "paper/"  # before the name of a built-in recipe: with the options of the paper
 AUTO = "auto"  # a preset: options are chosen when the examples are known
 DEV = "dev"  # as unlabelled inputs: those of the dev set
 Options = TypeVar("Options", bound=BaseModel)
@@ -272,9 +274,10 @@ def _full_name(key: str) -> str:
 
 
 def recipe_names() -> list[str]:
-    """List the built-in recipes."""
-    paths = sorted(RECIPES.rglob("*.toml"))
-    return [path.relative_to(RECIPES).with_suffix("").as_posix() for path in paths if path.stem != BASE]
+    """List the built-in recipes: those with our options, and those with the paper's."""
+    paths = (path.relative_to(RECIPES).with_suffix("") for path in sorted(RECIPES.rglob("*.toml")))
+    own = [path.as_posix() for path in paths if path.name != BASE and not path.as_posix().startswith(PAPER)]
+    return [*own, *(f"{PAPER}{name}" for name in own)]
 
 
 def read_recipe(name: str) -> Recipe:
@@ -284,18 +287,28 @@ def read_recipe(name: str) -> Recipe:
         name = path.stem  # also that of the folder of its runs
         if name in (".", ".."):
             raise InputError("a recipe needs a name before .toml", path)
+        recipe = _read(path)
     elif name in recipe_names():
-        path = RECIPES / f"{name}.toml"
+        recipe = _built_in(name)
     else:
         raise InputError(f"no recipe {name!r}, and files end in .toml; {nearest(name, recipe_names())}")
-    recipe = _read(path, ())
     if not (recipe.data.train or (recipe.data.set and recipe.data.split)):
         raise InputError('[data] names no data; give set and split, or train = "FILE"', path)
     return replace(recipe, name=name, title=recipe.title or name).checked(path)
 
 
-def _read(path: Path, above: tuple[Path, ...]) -> Recipe:
-    """Read a file on top of what it extends."""
+def _built_in(name: str) -> Recipe:
+    """Read a built-in recipe, or what the recipes of a folder share."""
+    ours = name.removeprefix(PAPER)
+    recipe = _read(RECIPES / f"{ours}.toml")
+    if ours == name:
+        return recipe
+    paper = _read(RECIPES / PAPER / f"{Path(ours).parent}.toml", start=recipe)
+    return replace(paper, title=f"{recipe.title}, as in the paper")
+
+
+def _read(path: Path, above: tuple[Path, ...] = (), start: Recipe | None = None) -> Recipe:
+    """Read a file on top of what it extends; the last of those is read on top of `start`."""
     if path.resolve() in above:
         raise InputError("extends itself; remove one `extends`", path)
     values = read_toml(path)
@@ -306,17 +319,15 @@ def _read(path: Path, above: tuple[Path, ...]) -> Recipe:
             raise InputError(f"`{key}` is not a {'table' if key in TABLES else 'text'}", path)
         if key in SEEDED and "seed" in value:
             raise InputError(f"{key}.seed: a seed belongs to a run, not to a recipe; choose it with --seed", path)
-    recipe = Recipe()
+    recipe = start or Recipe()
     if extends := values.pop("extends", None):
-        recipe = _read(_find(extends, path), (*above, path.resolve()))
+        name = extends.removesuffix(".toml")
+        beside, built_in = (folder / f"{name}.toml" for folder in (path.parent, RECIPES))
+        if os.path.exists(beside):  # unlike Path.exists, False for a name that no file can have
+            recipe = _read(beside, (*above, path.resolve()), start)
+        elif name in recipe_names() or (built_in.stem == BASE and os.path.exists(built_in)):
+            recipe = _built_in(name)
+        else:
+            raise InputError(f"extends {extends!r}, which is no file beside it; {nearest(name, recipe_names())}", path)
     title = values.pop("title", "")  # not that of what it extends: it is something else
     return replace(recipe.with_tables(values, path.parent, path), title=title)
-
-
-def _find(extends: str, path: Path) -> Path:
-    """Find what a recipe extends: a file beside it, or a built-in recipe."""
-    name = f"{extends.removesuffix('.toml')}.toml"
-    for folder in (path.parent, RECIPES):
-        if os.path.exists(folder / name):  # unlike Path.exists, False for a name that no file can have
-            return folder / name
-    raise InputError(f"extends {extends!r}, which is no file beside it; {nearest(extends, recipe_names())}", path)

@@ -131,7 +131,11 @@ class NqgFit(Stage):
         if fitted.left_out:
             log.warning(f"{len(fitted.left_out):,} pairs left out: the grammar does not derive them")
         save_model(place, fitted.model)
-        return {"rules": len(fitted.model.grammar), "left_out": len(fitted.left_out), "log_prob": fitted.log_prob}
+        parameters = sum(weights.numel() for weights in fitted.model.parameters())
+        return {
+            "rules": len(fitted.model.grammar), "left_out": len(fitted.left_out), "log_prob": fitted.log_prob,
+            "parameters": parameters,
+        }  # fmt: skip
 
     def summary(self, figures: Figures) -> str:
         return f"{figures['rules']:,} rules, mean log p(y | x) {figures['log_prob']:.2f}"

@@ -1,5 +1,6 @@
 """Sampling: new pairs from grammar and model, or by GECA; streamed to files, with a data card beside them."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -8,6 +9,7 @@ from typing import Any
 
 from csl import __version__
 from csl.baselines.geca import Geca
+from csl.datasets.registry import data_set
 from csl.engine import Threads
 from csl.errors import InputError
 from csl.examples import Example, read_examples, write_examples
@@ -58,12 +60,15 @@ class Sample(Stage):
         if len(made) < options.number:
             log.warning(f"only {len(made):,} of {options.number:,} pairs: the grammar has no more of this kind")
         new = sum(pair not in known for pair in made)
-        return {"pairs": len(made), "distinct": len(set(made)), "new": new, "how": source_how(options)}
+        figures = {"pairs": len(made), "distinct": len(set(made)), "new": new, "how": source_how(options)}
+        category = data_set(work.recipe.data.set).category if work.recipe.data.set else None
+        return figures | ({"categories": dict(sorted(Counter(map(category, made)).items()))} if category else {})
 
     def summary(self, figures: Figures) -> str:
+        categories = "".join(f", {number:,} {name}" for name, number in figures.get("categories", {}).items())
         return (
             f"{figures['pairs']:,} pairs ({figures['how']}), {figures['distinct']:,} distinct, "
-            f"{figures['new']:,} not in the training set"
+            f"{figures['new']:,} not in the training set{categories}"
         )
 
 
