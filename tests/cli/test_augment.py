@@ -55,7 +55,7 @@ def five(weak: tuple[Path, list[str]], tmp_path_factory: pytest.TempPathFactory)
 def test_each_stage_reports_what_it_found_and_new_pairs_are_shown(run: tuple[Path, list[str]], train: Path) -> None:
     folder, lines = run
     starts = [line.split(":")[0] for line in lines if not line.startswith((" ", "auto", "warning"))]
-    assert starts[:7] == [str(train), "data", "induce", "fit", "check", "sample", "merge"]
+    assert starts[:8] == [str(train), "data", "prepare", "induce", "fit", "check", "sample", "merge"]
     assert str(folder / "augmented.tsv") in lines[-1]
     shown = [line.strip().split(" → ") for line in lines if line.startswith("  ")]
     assert len(shown) == 10
@@ -82,7 +82,7 @@ def test_the_run_folder(run: tuple[Path, list[str]], train: Path) -> None:
 def test_the_same_command_again_changes_nothing(run: tuple[Path, list[str]], train: Path) -> None:
     before = contents(run[0])
     again = done("augment", train, "--out", run[0], *OPTIONS)
-    assert sum("already complete" in line for line in again) == 6
+    assert sum("already complete" in line for line in again) == 7
     assert contents(run[0]) == before
     assert [line for line in again if line.startswith("  ")] == [line for line in run[1] if line.startswith("  ")]
 
@@ -91,7 +91,9 @@ def test_other_samples_use_the_grammar_and_model_of_the_folder(train: Path, tmp_
     run = tmp_path / "run"
     done("augment", train, "--out", run, "-n", 10)
     lines = done("augment", train, "--out", run, "-n", 20, "--weights", "--new", "--unique")
-    assert [line.split(":")[0] for line in lines if "already complete" in line] == ["data", "induce", "fit", "check"]
+    assert [line.split(":")[0] for line in lines if "already complete" in line] == [
+        "data", "prepare", "induce", "fit", "check",
+    ]  # fmt: skip
     rows = [line.split("\t") for line in (run / "augmented.tsv").read_text("utf-8").splitlines()]
     assert Counter((row[3], row[2]) for row in rows) == {("original", "1"): 300, ("synthetic", "15"): 20}
     made = {Example.of(row[0], row[1]) for row in rows if row[3] == "synthetic"}

@@ -12,7 +12,7 @@ from csl.languages.registry import language
 from csl.preparing.preparation import Preparation, prepare
 from csl.preparing.values import is_placeholder
 
-from .raw import GEO, SETS
+from ..raw import GEO, SETS
 
 
 @pytest.mark.parametrize("name", SETS)
@@ -100,7 +100,7 @@ for name, pairs in SETS.items():
 
 def test_hash_seeds_change_nothing() -> None:
     def run(seed: str) -> str:
-        line = [sys.executable, "-c", HASHED, str(Path(__file__).parent)]
+        line = [sys.executable, "-c", HASHED, str(Path(__file__).parents[1])]
         return subprocess.run(
             line, capture_output=True, text=True, check=True, env=os.environ | {"PYTHONHASHSEED": seed}
         ).stdout  # fmt: skip

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from itertools import pairwise
 
 import pytest
 
@@ -84,7 +85,7 @@ def test_words_are_compared_in_a_normal_form(said: str, written: str) -> None:
 
 
 def test_equal_values_share_a_placeholder_and_others_are_numbered_by_place() -> None:
-    known = Known([*GEO, *((f"{a} or {b}", f"or(stateid('{a}'), stateid('{b}'))") for a, b in zip(STATES, STATES[1:]))])
+    known = Known([*GEO, *((f"{a} or {b}", f"or(stateid('{a}'), stateid('{b}'))") for a, b in pairwise(STATES))])
     assert known.linked("utah or ohio", "or(stateid('ohio'), stateid('utah'))") == (
         "«stateid»0 or «stateid»1", "or ( «stateid»1 , «stateid»0 )",
     )  # fmt: skip

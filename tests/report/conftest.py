@@ -5,6 +5,7 @@ import pytest
 from csl.examples.score import Score
 from csl.report.coverage import Coverage, Dependent, RulePair, Suggestion, Uncovered, UncoveredInput
 from csl.report.derivations import TreeRow
+from csl.report.raw import Belief, Members, Types, Value, ValueType
 from csl.report.report import Report, Scores
 from csl.report.rules import RuleRow, Rules, Side
 from csl.report.synthetic import Neighbour, Sample, Synthetic
@@ -14,6 +15,7 @@ LONG = "x" * 400
 HEBREW = "שלום"
 HOSTILE = f"run twice and {SCRIPT} </script> &amp;"
 PREDICTED = 'RUN RUN ; "><img src=x onerror=alert(2)>'
+BELIEF = Belief(True, [("city", SCRIPT, f"city('{SCRIPT}')")], [f"run {SCRIPT}"], [(SCRIPT, "city, argument 2")])
 
 
 def row(number: int, source: Side, target: Side, uses: int) -> RuleRow:
@@ -59,12 +61,17 @@ def report() -> Report:
         ),
         synthetic=Synthetic(
             1000, 900, None,
-            [Sample(f"run {SCRIPT} twice", "RUN RUN", [2, 1], [Neighbour("run left twice", "RUN LEFT", 1)])],
+            [Sample(f"run {SCRIPT} twice", "RUN RUN", [2, 1], [Neighbour("run left twice", "RUN LEFT", 1)], BELIEF)],
         ),
         coverage=Coverage(
             of="test", inputs_total=4, derived=3, dependent=1, right_known=1, right_dependent=1, pairs_total=2,
             train_pairs=9, pairs=[RulePair(3, 2, 4, 1, [0]), RulePair(None, 0, 5, 1, [0])],
             inputs=[Dependent(HOSTILE, PREDICTED, True, [0, 1])], suggest=[Suggestion(HOSTILE, 1, [0, 1], [SCRIPT])],
+        ),
+        types=Types(
+            "calls",
+            [Members(f"C {SCRIPT}", 3, [f"f ( ##{HEBREW} )", SCRIPT])],
+            [ValueType("city", 2, [Value(SCRIPT, "'x'", 3)])],
         ),
         recipe=f'[data]\nset = "{SCRIPT}"\n',
         options={"induction": {"k_alpha": 4.0, "note": SCRIPT}},

@@ -55,7 +55,7 @@ def empty(report: Report) -> list[str]:
 
 def test_a_finished_run_has_every_section_that_needs_no_training(finished: Path) -> None:
     report = make_report(finished)
-    assert empty(report) == ["loss", "dev"]
+    assert empty(report) == ["loss", "dev", "types"]
     assert report.title == "Verbs, seed 0"
     assert [label for label, _, _ in report.summary] == [
         "rules", "training examples", "objective", "states", "synthetic pairs", "test inputs covered", "accuracy, csl",
@@ -86,7 +86,7 @@ def test_without_model_samples_and_metrics_their_sections_are_empty(run: Path) -
     for name in ("model.npz", "samples.tsv", "metrics/induce.jsonl", "metrics/fit.jsonl"):
         (run / name).unlink()
     report = make_report(run)
-    assert empty(report) == ["objective", "rules", "fit", "loss", "dev", "states", "scores", "synthetic"]
+    assert empty(report) == ["objective", "rules", "fit", "loss", "dev", "states", "scores", "synthetic", "types"]
     assert report.coverage
     assert report.coverage.derived == 2
 

@@ -12,7 +12,8 @@ come once each, in the order that training has.
 from collections import Counter, defaultdict
 from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import count, pairwise
+from itertools import count as integers
+from itertools import pairwise
 
 from csl.grammar import Nt, Rule
 from csl.grammar.output_cfg import ROOT, Category, OutputCfg, Production
@@ -217,7 +218,7 @@ def _named(groups: Groups, fillers: Fillers) -> dict[Slot, Category]:
     for slots, _ in groups:
         if slots != [ROOT_SLOT]:
             name, taken = _name(slots, sum((fillers[slot] for slot in slots), Counter())), set(names.values())
-            numbered = (Category(f"{name}{n if n > 1 else ''}") for n in count(1))
+            numbered = (Category(f"{name}{n if n > 1 else ''}") for n in integers(1))
             names |= dict.fromkeys(slots, next(category for category in numbered if category not in taken))
     return names
 

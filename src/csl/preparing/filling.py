@@ -49,11 +49,13 @@ class Familiar:
 
     def has_most_of(self, pair: Example) -> bool:
         """Whether a pair is new in few respects only."""
-        neighbours = _neighbours(pair.source)
-        new = sum(pair not in self._neighbours for pair in neighbours)
-        if new > NEW_NEIGHBOURS * len(neighbours):
-            return False
-        return len(self._filled(pair.target) - self._fillers) <= NEW_FILLERS
+        words, fillers = self.news(pair)
+        return len(words) <= NEW_NEIGHBOURS * (len(pair.source) + 1) and len(fillers) <= NEW_FILLERS
+
+    def news(self, pair: Example) -> tuple[list[tuple[str, str]], list[tuple[Words, str]]]:
+        """Give what training lacks: words side by side, and slots with what fills them."""
+        words = [two for two in _neighbours(pair.source) if two not in self._neighbours]
+        return words, sorted(self._filled(pair.target) - self._fillers)
 
     def _filled(self, tokens: Words) -> set[tuple[Words, str]]:
         preparation = self._preparation

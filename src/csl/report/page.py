@@ -30,6 +30,7 @@ SECTIONS = {  # heading, and the command that adds a section that a run does not
     "induction": ("Induction", "csl induce TRAIN --out RUN"),
     "fit": ("Fit", "csl fit RUN"),
     "training": ("Training", "csl run RECIPE --train"),
+    "types": ("Categories and values", ""),  # of raw text only
     "rules": ("Rules", ""),
     "trees": ("Derivations", "csl report RUN --test FILE"),
     "uncovered": ("Not covered", "csl report RUN --test FILE"),
@@ -88,7 +89,7 @@ def render(report: Report) -> str:
         charts=charts,
         setup=_setup(report),
         sections=[(name, heading) for name, (heading, _) in SECTIONS.items() if name in present],
-        absent=[section for name, section in SECTIONS.items() if name not in present],
+        absent=[section for name, section in SECTIONS.items() if name not in present and section[1]],
         css=Markup(_asset("report.css")),
         js=Markup(js),
         script_hash="sha256-" + b64encode(hashlib.sha256(js.encode()).digest()).decode(),

@@ -16,6 +16,7 @@ from csl.examples.score import Score, breakdown, by_category, by_length, correct
 from csl.report.coverage import Coverage, Uncovered, describe_coverage, describe_uncovered
 from csl.report.derivations import Derivations, TreeRow, evenly, pair_trees, reading_trees
 from csl.report.drawing import Point
+from csl.report.raw import Texts, Types
 from csl.report.rules import Rules, describe_rules
 from csl.report.run_data import TRAINED, RunData
 from csl.report.synthetic import Synthetic, choose_samples, describe_samples
@@ -58,6 +59,7 @@ class Report:
     recipe: str
     options: dict[str, Any]
     versions: dict[str, str]
+    types: Types | None = None  # of raw text
     labels: dict[str, str] = field(default_factory=dict)  # the names of systems, where they have others
 
     @property
@@ -67,6 +69,10 @@ class Report:
         seeds = sum(row.seed for row in rows)
         open_rules = f"{sum(row.arity > 0 for row in rows):,} with nonterminals"
         facts = [("rules", f"{len(rows):,}", open_rules + (f", {seeds:,} seeds" if seeds else ""))]
+        if found := self.types:
+            values = sum(kind.total for kind in found.types)
+            note = f"outputs are {found.language}; {values:,} values of {len(found.types):,} types"
+            facts.insert(0, ("categories", f"{len(found.categories):,}", note))
         if rules.examples is None:
             facts.append(("training examples", "–", "not found: what rules save is not known"))
         else:
@@ -80,10 +86,10 @@ class Report:
         if made := self.synthetic:
             new = "" if made.new is None else f", {made.new:,} not in training"
             facts.append(("synthetic pairs", f"{made.total:,}", f"{made.distinct:,} distinct{new}"))
-        if found := self.uncovered:
-            derivable = "" if found.derivable is None else f"; {found.derivable:,} with the correct output"
-            note = f"{found.covered:,} of {found.inputs_total:,}{derivable}"
-            facts.append((f"{found.of} inputs covered", percent(found.covered, found.inputs_total), note))
+        if tried := self.uncovered:
+            derivable = "" if tried.derivable is None else f"; {tried.derivable:,} with the correct output"
+            note = f"{tried.covered:,} of {tried.inputs_total:,}{derivable}"
+            facts.append((f"{tried.of} inputs covered", percent(tried.covered, tried.inputs_total), note))
         for name, part in (self.scores.systems if self.scores else {}).items():
             note = f"{part.right:,} of {part.examples:,} correct, {part.covered:,} answered"
             facts.append((f"accuracy, {self.labels.get(name, name)}", percent(part.right, part.examples), note))
@@ -110,28 +116,32 @@ def make_report(
     trees = pair_trees("train", distinct, list(best.values()))
 
     of = "test" if data.test else "unlabelled"
-    sources = [example.source for example in data.test] or list(data.unlabelled)
+    texts = Texts(data.run.preparation(), data.model, engine)
+    test, unlabelled_inputs = texts.known(data.test), [way.source for way in texts.read(data.unlabelled)]
+    ways = texts.read([example.source_text for example in data.test])
+    sources = [way.source for way in ways] or unlabelled_inputs
     readings = derivations.read(sources)
-    outputs = [reading.text if reading else "" for reading in readings]
+    outputs = [texts.write(r.target, way) if r else "" for r, way in zip(readings, ways, strict=False)]
     right = correct(data.test, outputs) if data.test else None
     if right:
-        trees += reading_trees(data.test, readings, right, derivations)
+        trees += reading_trees(test, readings, right, derivations)
 
     synthetic = None
     if data.samples:
-        shown = choose_samples(data.samples, derivations)
+        shown = choose_samples(data.samples, derivations, texts)
         trees += pair_trees("synthetic", [example for example, _ in shown], [rules for _, rules in shown])
-        synthetic = describe_samples(data.samples, shown, data.train)
+        beliefs = texts.beliefs([example for example, _ in shown], data.train)
+        synthetic = describe_samples(data.samples, shown, data.run.examples(), beliefs)
 
     coverage = None
     if sources and data.train:
-        unlabelled_readings = derivations.read(data.unlabelled) if data.test else readings
+        unlabelled_readings = derivations.read(unlabelled_inputs) if data.test else readings
         labelled = [
             Example(source, reading.target if reading else ())
-            for source, reading in zip(data.unlabelled, unlabelled_readings, strict=True)
+            for source, reading in zip(unlabelled_inputs, unlabelled_readings, strict=True)
         ]
         pool = labelled if data.test else []
-        coverage = describe_coverage(of, data.train, data.test or labelled, right, derivations, pool)
+        coverage = describe_coverage(of, data.train, test or labelled, right, derivations, pool)
     curves, partitions = read_curves(data)
     return Report(
         title=data.title,
@@ -140,10 +150,11 @@ def make_report(
         states=data.model.theta_rule.shape[0] if data.model else None,
         rules=describe_rules(derivations.rules, data.seed_rules, data.train, trained, data.induction),
         trees=trees,
-        uncovered=describe_uncovered(of, sources, data.test, readings, derivations, engine) if sources else None,
+        uncovered=describe_uncovered(of, sources, test, readings, derivations, engine) if sources else None,
         scores=_scores(data, outputs) if data.test else None,
         synthetic=synthetic,
         coverage=coverage,
+        types=texts.types(data.run.output_cfg()),
         labels=data.labels,
         recipe=data.recipe,
         options=data.options,

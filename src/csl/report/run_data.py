@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from csl.errors import InputError
-from csl.examples import Example, read_examples, split_tokens
+from csl.examples import Example, read_examples
 from csl.examples.formats import read_inputs
 from csl.files import parse_json, read_json, read_lines
 from csl.grammar import Grammar, Rule
@@ -33,7 +33,7 @@ class RunData:
     run: RunFolder
     grammar: Grammar
     test: tuple[Example, ...]
-    unlabelled: tuple[tuple[str, ...], ...]
+    unlabelled: tuple[str, ...]
 
     @classmethod
     def read(cls, folder: Path, test: Path | None = None, unlabelled: Path | None = None) -> "RunData":
@@ -43,13 +43,13 @@ class RunData:
             run,
             run.grammar(),
             tuple(read_examples(test, columns=("category",)) if test else run.examples("test")),
-            tuple(map(split_tokens, read_inputs(unlabelled))) if unlabelled else (),
+            tuple(read_inputs(unlabelled)) if unlabelled else (),
         )
 
     @cached_property
     def train(self) -> tuple[Example, ...]:
-        """The training examples."""
-        return tuple(self.run.examples())
+        """The training examples, as the grammar knows them."""
+        return tuple(self.run.training())
 
     @cached_property
     def seed_rules(self) -> frozenset[Rule]:

@@ -7,7 +7,7 @@ training inputs and their longest length, in numpy: for 24,000 inputs of up to 3
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, zip_longest
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,7 @@ import numpy.typing as npt
 from csl.examples import Example
 from csl.grammar.vocabulary import Vocabulary
 from csl.report.derivations import Derivations, Preorder, as_lines, evenly
+from csl.report.raw import PLAIN, Belief, Texts
 
 SHOWN, NEAREST = 60, 3
 
@@ -36,6 +37,7 @@ class Sample:
     output: str
     rules: list[int]  # empty if it has no derivation
     nearest: list[Neighbour]
+    belief: Belief | None = None  # of a pair of raw text
 
 
 @dataclass(frozen=True)
@@ -48,10 +50,12 @@ class Synthetic:
     pairs: list[Sample]
 
 
-def choose_samples(samples: Sequence[Example], derivations: Derivations) -> list[tuple[Example, Preorder]]:
+def choose_samples(
+    samples: Sequence[Example], derivations: Derivations, texts: Texts = PLAIN
+) -> list[tuple[Example, Preorder]]:
     """Choose samples evenly, each once, with the derivations that they were drawn with, or else the best ones."""
     chosen = list(dict.fromkeys(evenly(samples, SHOWN)))
-    found = derivations.best(chosen)
+    found = derivations.best(texts.known(chosen))
     return [(example, _drawn(example, derivations) or rules) for example, rules in zip(chosen, found, strict=True)]
 
 
@@ -66,15 +70,21 @@ def _drawn(example: Example, derivations: Derivations) -> Preorder:
 
 
 def describe_samples(
-    samples: Sequence[Example], shown: Sequence[tuple[Example, Preorder]], train: Sequence[Example]
+    samples: Sequence[Example],
+    shown: Sequence[tuple[Example, Preorder]],
+    train: Sequence[Example],
+    beliefs: Sequence[Belief | None] = (),
 ) -> Synthetic:
-    """Count the samples, and describe those that are shown."""
+    """Count the samples, and describe those that are shown, with what speaks for each."""
     known, near = set(train), Nearest(train)
     return Synthetic(
         len(samples),
         len(set(samples)),
         sum(example not in known for example in samples) if train else None,
-        [Sample(e.source_text, e.target_text, as_lines(rules), near.nearest(e.source, NEAREST)) for e, rules in shown],
+        [
+            Sample(e.source_text, e.target_text, as_lines(rules), near.nearest(e.source, NEAREST), belief)
+            for (e, rules), belief in zip_longest(shown, beliefs)
+        ],
     )
 
 

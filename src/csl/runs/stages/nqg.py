@@ -49,7 +49,7 @@ class NqgInduce(Stage):
         }
 
     def applies(self, recipe: Recipe) -> bool:
-        return bool(recipe.nqg.encoder)
+        return bool(recipe.nqg.encoder) or not self._place  # without a place it is all of `csl nqg induce`
 
     def options(self, work: Work) -> Any:
         return only(NqgInductionConfig, work.recipe.nqg).model_dump()

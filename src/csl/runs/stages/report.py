@@ -14,7 +14,7 @@ class Report(Stage):
 
     name = "report"
     reads = ("grammar.txt", "data/")
-    may_read = ("model.npz", "predictions/", "samples.tsv", "samples.card.json")
+    may_read = ("prepared/", "model.npz", "predictions/", "samples.tsv", "samples.card.json")
     artefacts = {"report.html": "the report: open it in a browser"}
 
     def options(self, work: Work) -> Any:

@@ -20,13 +20,14 @@ def _geo() -> list[tuple[str, str]]:
             (f"What is the capital of {name}?", f"answer(capital(loc_2({state(name)})))"),
         ]
     pairs += [(f"How big is {c}?", f"answer(size(cityid('{c.lower()}', _)))") for c in CITIES]
-    a, b = NAMES[0], NAMES[1]
+    a, b = NAMES[:2]
+    both = f"intersection(state(next_to({state(a)})), state(next_to({state(b)})))"
     pairs += [
         ("What is the largest city?", "answer(largest(city(all)))"),
         (f"What rivers are in states that border {a}?", f"answer(river(loc_2(state(next_to({state(a)})))))"),
         (
             f"What states border {a} and {b}?",
-            f"answer(intersection(state(next_to({state(a)})), state(next_to({state(b)}))))",
+            f"answer({both})",
         ),
     ]
     return pairs
