@@ -16,6 +16,7 @@ import signal, sys
 import numba, numpy as np
 import csl.{module} as module
 from csl.cli import main
+signal.signal(signal.SIGINT, signal.default_int_handler)  # jobs in the background inherit one that is ignored
 
 @numba.njit(nogil=True)
 def without_end(flag):
