@@ -21,17 +21,17 @@ OUTPUTS = [
 ]  # fmt: skip
 
 
-def learn(name: str, texts: Sequence[str], *, fine: bool = False) -> Categories:
+def learn(name: str, texts: Sequence[str]) -> Categories:
     programs = [language(name).read(text) for text in texts]
     schema = Schema.learn(programs)
-    return Categories.learn([schema.tree(program) for program in programs], schema.orders, fine=fine)
+    return Categories.learn([schema.tree(program) for program in programs], schema.orders)
 
 
 def accepts(cfg: OutputCfg, text: str, name: str = "calls") -> bool:
     return cfg.accepts(language(name).read(text).tokens)
 
 
-def test_coarse_categories_accept_new_combinations() -> None:
+def test_categories_accept_new_combinations() -> None:
     cfg = learn("calls", OUTPUTS).cfg
     assert accepts(cfg, "answer(size(river(loc(city(next(state(all)))))))")
     assert accepts(cfg, "answer(largest(city(loc(state(all))), by('length')))")
@@ -97,18 +97,10 @@ def test_keys_with_spaces_are_written_and_read_again() -> None:
     assert OutputCfg.parse(str(cfg).splitlines()).productions == cfg.productions
 
 
-def test_fine_categories_keep_to_what_a_slot_has() -> None:
-    texts = [*(f"f(g({x}))" for x in "abcdefgh"), *(f"f(h({x}))" for x in "stuvwxyz")] * 4
-    fine = learn("calls", texts, fine=True).cfg
-    assert accepts(fine, "f(g(a))")
-    assert not accepts(fine, "f(g(z))")
-
-
-@pytest.mark.parametrize("fine", [False, True])
 @pytest.mark.parametrize("name", SETS)
-def test_training_outputs_are_accepted(name: str, fine: bool) -> None:
+def test_training_outputs_are_accepted(name: str) -> None:
     found = prepare(SETS[name])
-    cfg = (found.fine if fine else found.categories).cfg
+    cfg = found.categories.cfg
     cfg.check()
     assert all(cfg.accepts(example.target) for example in found.examples)
 
@@ -120,12 +112,11 @@ def test_counts_are_those_of_training() -> None:
     assert set(found.counts) == set(found.cfg.productions)
 
 
-@pytest.mark.parametrize("fine", [False, True])
 @pytest.mark.parametrize("name", [spoken.name for spoken in LANGUAGES])
 @settings(deadline=None, max_examples=25)
 @given(texts=outputs())
-def test_categories_of_any_outputs_are_fit_for_use(name: str, fine: bool, texts: dict[str, list[str]]) -> None:
-    found = learn(name, texts[name], fine=fine)
+def test_categories_of_any_outputs_are_fit_for_use(name: str, texts: dict[str, list[str]]) -> None:
+    found = learn(name, texts[name])
     found.cfg.check()
     assert OutputCfg.parse(str(found.cfg).splitlines()).productions == found.cfg.productions
     programs = [language(name).read(text) for text in texts[name]]

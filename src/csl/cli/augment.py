@@ -7,7 +7,17 @@ import typer
 
 from csl.cli.console import new_console
 from csl.cli.induce import OutputCfgFile, SeedRules, new_recipe, run_stages
-from csl.cli.options import Configured, CpuThreads, OutFolder, Preparing, Reading, Resume, TrainFile, shares_options
+from csl.cli.options import (
+    Configured,
+    CpuThreads,
+    OutFolder,
+    OutFormat,
+    Preparing,
+    Reading,
+    Resume,
+    TrainFile,
+    shares_options,
+)
 from csl.cli.sample import Drawing
 
 SHOWN = 10  # new pairs shown at the end
@@ -28,25 +38,24 @@ def augment(
     seed: Annotated[int, typer.Option(min=0, help="Seed of fitting and sampling.")] = 0,
     resume: Resume = True,
     threads: CpuThreads = 1,
+    format: OutFormat = None,
     preparing: Preparing,
     reading: Reading,
 ) -> None:
     """Augment TRAIN: induce a grammar, fit a model, sample new pairs, and merge them with the old in equal parts.
 
-    Writes augmented.tsv, and the results of all stages, to the run folder. Warns when the grammar looks too weak to
-    help. --set and --config change options of sampling.
+    Raw text is prepared first: its language, values and categories are found in it. Writes augmented.tsv, or the same
+    in the format of TRAIN, and the results of all stages, to the run folder. If a check on held-out pairs says that
+    synthetic pairs would do harm, only the original ones are written. --set and --config change options of sampling.
     """
     from csl.runs.folder import RunFolder
     from csl.runs.stages.registry import AUGMENT
 
     console, start = new_console(), time.perf_counter()
     recipe = new_recipe(configured, train, seed_rules, output_cfg, reading).changed(preparing.settings)
-    recipe = (
-        drawing.apply(configured, recipe, number)
-        .changed({"merge.weights": weights, "sampling.force": force})
-        .seeded(seed)
-    )
-    run_stages(out, recipe, AUGMENT, threads, resume=resume)
+    own = {"merge.weights": weights, "merge.format": format or "", "sampling.force": force}
+    recipe = drawing.apply(configured, recipe, number).changed(own).seeded(seed)
+    figures = run_stages(out, recipe, AUGMENT, threads, resume=resume)
     folder = RunFolder(out)
     known, shown = set(folder.examples()), 0
     for example in folder.samples():
@@ -56,4 +65,4 @@ def augment(
             known.add(example)
             shown += 1
             console.print(f"  {example.source_text} → {example.target_text}")
-    console.print(f"training set: {out / 'augmented.tsv'}; {time.perf_counter() - start:.1f} s")
+    console.print(f"training set: {out / figures['merge']['file']}; {time.perf_counter() - start:.1f} s")

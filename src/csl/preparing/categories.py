@@ -1,8 +1,7 @@
 """Categories of outputs: a typed output CFG made from the training outputs alone.
 
-Each slot has a category: what can stand there. The *coarse* categories join all slots that share a filler; what they
-refuse is nonsense, and they are for learning and parsing. In the *fine* ones a slot takes what it has in training, and
-what like slots take that it may lack by chance; they are for sampling, which must not only be valid but plausible.
+Each slot has a category: what can stand there. Slots that share a filler share it; what the categories refuse is
+nonsense, and new combinations are what they are for.
 
 A production says what a category can be: an operator with a category for each argument, a list of any number of items,
 a leaf, or a placeholder for a value. Operators that take the same arguments to the same category have a category of
@@ -24,8 +23,6 @@ from csl.preparing.values import MOST, is_placeholder
 
 SHARED = 0.5  # of the leaves of a slot are leaves of another, at least, if they have one category
 OPERATORS = 3  # a leaf that so many operators of a kind are applied to needs no word in the input
-LIKE = 0.25  # of the fillers of two slots are fillers of both, at least, if one can lend to the other
-EXPECTED = 3.0  # times that a filler would come up in a slot; one that did not is not for this slot
 
 Symbols = tuple[str | Category, ...]
 Shape = tuple[Hashable, ...]
@@ -41,13 +38,13 @@ class Categories:
     seed_rules: tuple[Rule, ...]
 
     @classmethod
-    def learn(cls, trees: Sequence[Node], orders: Mapping[str, Sequence[str]], *, fine: bool = False) -> "Categories":
+    def learn(cls, trees: Sequence[Node], orders: Mapping[str, Sequence[str]]) -> "Categories":
         """Find the categories of training outputs; records have their keys in the order given."""
         fillers: dict[Slot, Counter[Shape]] = defaultdict(Counter)
         for tree in trees:
             for node in tree.walk():
                 fillers[node.slot][_shape(node)] += 1
-        groups = _like(fillers) if fine else _sharing(fillers)
+        groups = _sharing(fillers)
         builder = _Builder(_named(groups, fillers), orders)
         for tree in trees:
             for node in tree.walk():
@@ -213,37 +210,6 @@ def _sharing(fillers: Fillers) -> Groups:
     for slot in fillers:
         groups[top(slot)].append(slot)
     return [(group, {shape for slot in group for shape in fillers[slot]}) for group in groups.values()]
-
-
-def _like(fillers: Fillers) -> Groups:
-    """Give each slot its own fillers, and those of like slots that it may lack by chance; join slots that are equal.
-
-    A filler is lent if it would have been expected less than a few times, from its share in the slots that are alike.
-    """
-    holders: dict[Shape, list[Slot]] = defaultdict(list)
-    for slot, shapes in fillers.items():
-        for shape in shapes:
-            holders[shape].append(slot)
-    taken: dict[frozenset[Shape], list[Slot]] = defaultdict(list)
-    for slot, shapes in fillers.items():
-        others = {other for shape in shapes for other in holders[shape]} - {slot, ROOT_SLOT}
-        likeness = {
-            other: len(shapes.keys() & fillers[other].keys()) / len(shapes.keys() | fillers[other].keys())
-            for other in others
-        }
-        near = {other: value for other, value in likeness.items() if value >= LIKE and slot != ROOT_SLOT}
-        shares: Counter[Shape] = Counter()
-        for other, value in sorted(near.items()):
-            for shape, count in fillers[other].items():
-                shares[shape] += value * count / fillers[other].total() / sum(near.values())  # type: ignore[assignment]
-        lent = {x for x, share in shares.items() if share * shapes.total() < EXPECTED and x[0] != "member"}
-        taken[frozenset(shapes) | lent if slot != ROOT_SLOT else frozenset(shapes)].append(slot)
-    groups: list[tuple[list[Slot], Collection[Shape]]] = []
-    for shapes_taken, slots in taken.items():
-        own = [slot for slot in slots if slot == ROOT_SLOT]
-        groups += [(own, shapes_taken)] if own else []
-        groups += [(rest, shapes_taken)] if (rest := [slot for slot in slots if slot != ROOT_SLOT]) else []
-    return groups
 
 
 def _named(groups: Groups, fillers: Fillers) -> dict[Slot, Category]:

@@ -29,7 +29,7 @@ from csl.preparing.values import Entry, is_placeholder, type_of_placeholder
 CHUNK = 1000  # pairs that are looked at together
 BARREN = 5  # chunks in a row that brought too little, before it ends
 NEW = 0.01  # of a chunk must bring new pairs
-MOST_PARSED = 20_000  # different inputs; later ones are not believed
+MOST_PARSED = 10_000  # different inputs; later ones are not believed
 NEW_NEIGHBOURS = 1 / 4  # of the neighbours of an input may be new, at most
 NEW_FILLERS = 1  # of an output, at most
 

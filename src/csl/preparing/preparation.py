@@ -127,7 +127,6 @@ class Prepared:
     preparation: Preparation
     examples: list[Example]
     categories: Categories
-    fine: Categories
     unread: tuple[int, ...]  # places of the pairs whose outputs are not of the language
 
     @property
@@ -165,10 +164,7 @@ def prepare(pairs: Sequence[tuple[str, str]], name: str = "", *, keep_case: bool
     linked = [values.link(source, tree, schema.sorted) for source, tree in zip(sources, trees, strict=True)]
     replaced = [pair.tree for pair in linked]
     categories = Categories.learn(replaced, schema.orders)
-    fine = Categories.learn(replaced, schema.orders, fine=True)
-    return Prepared(
-        preparation, [Example(pair.source, pair.tree.tokens) for pair in linked], categories, fine, tuple(unread)
-    )
+    return Prepared(preparation, [Example(pair.source, pair.tree.tokens) for pair in linked], categories, tuple(unread))
 
 
 def _filled(tokens: Sequence[str], values: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:

@@ -117,6 +117,7 @@ class MergeOptions(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     weights: Annotated[bool, Field(description="each pair once, with a weight, instead of copies")] = False
+    format: Annotated[str, Field(description="tsv, csv, jsonl, chat, prompt-completion or parquet; none: as read")] = ""
 
 
 class NqgOptions(NqgInductionConfig, NqgFitConfig):

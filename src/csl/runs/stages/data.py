@@ -1,6 +1,6 @@
 """The data of a run: a split of a benchmark data set, or files, copied into the run folder."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,7 @@ from csl.errors import InputError
 from csl.examples import Example, write_examples
 from csl.examples.example import tally
 from csl.examples.formats import container_of, read_rows
+from csl.examples.formats.row import Rows, is_plain, save_rows
 from csl.examples.mixture import one_language
 from csl.files import hash_file, hash_folder, read_lines, write_text
 from csl.grammar.notation import read_rules
@@ -44,9 +45,11 @@ class Data(Stage):
             log.progress(f"preparing {data.set} …")
             task = data_set(data.set).prepare(source_folder(data, work.source), data.split)
         else:
-            task = read_task(data)
+            task, rows = read_task(data)
             log.info(f"{data.train}: {tally(task.train)}")
         write_task(task, folder, name=data.set or Path(data.train).name, split=data.split)
+        if not data.set and not is_plain(rows):
+            save_rows(folder / "rows.jsonl", rows)
         for note in task.notes:
             log.info(f"data: {note}")
         figures = {part: len(getattr(task, part)) for part in PARTS}
@@ -75,18 +78,25 @@ def source_folder(data: DataOptions, source: Path | None) -> Path | None:
     return own if own.is_dir() else source
 
 
-def read_task(data: DataOptions) -> Task:
-    """Read the files of a recipe."""
-    train, dev, test = (list(_examples(data, part)) for part in PARTS)
-    return Task(
-        train, dev, test,
+def read_task(data: DataOptions) -> tuple[Task, Rows]:
+    """Read the files of a recipe; return also the rows of the training file."""
+    (rows,) = _rows(data, "train")
+    dev, test = (list(_examples(data, part)) for part in ("dev", "test"))
+    task = Task(
+        rows.examples(), dev, test,
         seed_rules=[rule for file in data.seed_rules for rule in read_rules(Path(file))],
         output_cfg=OutputCfg.read(Path(data.output_cfg)) if data.output_cfg else None,
         columns=("category",) if any("category" in example.meta for example in test) else (),
     )  # fmt: skip
+    return task, rows
 
 
 def _examples(data: DataOptions, part: str) -> Iterable[Example]:
+    """Read the files of one part as tokens."""
+    return (example for rows in _rows(data, part) for example in rows.examples())
+
+
+def _rows(data: DataOptions, part: str) -> Iterator[Rows]:
     """Read the files of one part; what is seen of them, and left out, is reported."""
     for path in data.files.get(part, ()):
         found = read_rows(
@@ -99,7 +109,7 @@ def _examples(data: DataOptions, part: str) -> Iterable[Example]:
             log.info(f"{path}: {found.layout.describe()}")
         for remark in found.remarks(path):
             log.warning(remark)
-        yield from found.examples()
+        yield found
 
 
 def _split(data: DataOptions, part: str, path: Path) -> str | None:

@@ -20,6 +20,7 @@ from csl.runs.stage import Stage, Work
 log = Log("prepare")
 FLAT = "tokens"  # the language of outputs that are tokens between spaces
 NONE = "none"  # in place of a language: the data is prepared already
+LOOKED_AT = 200  # outputs, to see whether they have structure
 ACCEPTED = 0.5  # of the outputs, at least, that an output CFG must accept to be the one for them
 
 
@@ -85,7 +86,7 @@ def find_preparation(
         spoken = language(name) if name else detect([pair.target_text for pair in pairs]).language
     except ValueError as error:
         raise InputError(f"--output-language: {error}, {NONE}") from error
-    if spoken.name == FLAT and not name:
+    if spoken.name == FLAT and not name and not _has_structure([pair.target_text for pair in pairs]):
         return None
     if output_cfg and _share(output_cfg, [pair.target for pair in pairs]) >= ACCEPTED:
         return None
@@ -94,6 +95,15 @@ def find_preparation(
     if output_cfg and _share(output_cfg, [example.target for example in found.examples]) < ACCEPTED:
         raise InputError("the output CFG accepts few of the outputs, neither as they are nor prepared; see `csl types`")
     return found
+
+
+def _has_structure(outputs: Sequence[str]) -> bool:
+    """Whether most outputs that are tokens between spaces have something in brackets."""
+    distinct = sorted(set(outputs))[:LOOKED_AT]
+    programs = [language(FLAT).read(output) for output in distinct]
+    return (
+        sum(any(child.children for child in p.root.walk() if child is not p.root) for p in programs) > len(programs) / 2
+    )
 
 
 def _share(cfg: OutputCfg, outputs: Sequence[tuple[str, ...]]) -> float:
