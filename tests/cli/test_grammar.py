@@ -191,7 +191,8 @@ def test_a_grammar_written_by_hand_becomes_a_run(tmp_path: Path) -> None:
     assert [line for line in lines if line.startswith(f"warning: {run / 'grammar.txt'}:7: ")]  # twice
     assert [line for line in lines if line.startswith(f"warning: {run / 'grammar.txt'}:5: ")]  # no valid output
     assert set(contents(run)) == {
-        "grammar.txt", "run.json", "recipe.toml", "data/train.tsv", "data/output.cfg", "data/card.json"
+        "grammar.txt", "run.json", "recipe.toml", "data/train.tsv", "data/rows.jsonl", "data/output.cfg",
+        "data/card.json",
     }  # fmt: skip
     assert list(json.loads((run / "run.json").read_text("utf-8"))["stages"]) == ["data", "induce"]
     done("fit", run, *QUICK)
