@@ -119,9 +119,9 @@ class _Builder:
 
     def _count_applied(self, node: Node, body: _Body) -> None:
         """Remember which operators are applied to a leaf."""
-        if body.operator is not None and len(node.children) == 1 and node.children[0].is_literal:
+        if body.operator is not None and len(node.children) == 1 and node.children[0].kind == "name":
             leaf = node.children[0].tokens
-            if not is_placeholder(leaf[0]):
+            if leaf[0][0].isalpha():  # neither a variable nor a placeholder
                 before, after = body.symbols[: body.operator], body.symbols[body.operator + 1 :]
                 self._applied[before, after, leaf].add(node.operator)
 

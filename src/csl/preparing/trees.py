@@ -206,6 +206,8 @@ def _sorted(trees: Iterable[Node]) -> dict[str, list[str]]:
 
 def _tag(constituent: Constituent, where: int | str | None) -> Constituent | None:
     """Find the tag among the children."""
+    if where is None:
+        return None
     for i, child in enumerate(constituent.children):
         if where == (child.label if child.kind == "member" else i) and not _inner(child):
             return child

@@ -13,11 +13,12 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import product
 from math import log
 from typing import Any
 
+from csl.languages.program import Kind
 from csl.languages.words import normal
 from csl.preparing.trees import Node
 
@@ -349,18 +350,19 @@ def _comparable(word: str) -> str:
     return _DIGITS.get(word, word)
 
 
-def _spellings(node: Node) -> list[Words]:
+@lru_cache(maxsize=100_000)
+def _spellings(kind: Kind, label: str) -> tuple[Words, ...]:
     """Give the words under which a leaf may be in an input: as pieces, whole, or an identifier without its first parts.
 
-    >>> _spellings(Node("name", "en.weekly_standup", (), ()))
-    [('en', '.', 'weekly', 'standup'), ('en.weekly_standup',), ('weekly', 'standup')]
+    >>> _spellings("name", "en.weekly_standup")
+    (('en', '.', 'weekly', 'standup'), ('en.weekly_standup',), ('weekly', 'standup'))
     """
-    parts = _PART.split(node.label) if node.kind in ("name", "string") else []
-    texts = [node.label, *(" ".join(parts[i:]) for i in range(1, len(parts)))]
-    texts += [node.label.replace("-", " ")] if parts and "-" in node.label else []
+    parts = _PART.split(label) if kind in ("name", "string") else []
+    texts = [label, *(" ".join(parts[i:]) for i in range(1, len(parts)))]
+    texts += [label.replace("-", " ")] if parts and "-" in label else []
     pieces = [tuple(_comparable(normal(word)) for word in _PIECES.findall(_CAPITAL.sub(" ", text))) for text in texts]
-    whole = (_comparable(normal(node.label)),)
-    return [words for words in (pieces[0], whole, *pieces[1:]) if any(word[:1].isalnum() for word in words)]
+    whole = (_comparable(normal(label)),)
+    return tuple(words for words in (pieces[0], whole, *pieces[1:]) if any(word[:1].isalnum() for word in words))
 
 
 def _leaves_in(source: Words, tree: Node, aliases: Mapping[Words, tuple[Words, ...]]) -> Iterator[_Link]:
@@ -372,7 +374,7 @@ def _leaves_in(source: Words, tree: Node, aliases: Mapping[Words, tuple[Words, .
 
     def visit(node: Node, path: Path) -> Iterator[_Link]:
         if node.is_literal:
-            own = _spellings(node)
+            own = _spellings(node.kind, node.label)
             for spelled in (*own, *(aliases.get(own[0], ()) if own else ())):
                 n = len(spelled)
                 spans = tuple((i, i + n) for i in places.get(spelled[0], ()) if words[i : i + n] == spelled)
@@ -411,7 +413,7 @@ def _aliases(
         words = tuple(map(_comparable, source))
         for path, node in _paths(tree):
             if node.is_literal and path not in inside and slot_name(node) in slots:
-                for spelled in _spellings(node)[:1]:
+                for spelled in _spellings(node.kind, node.label)[:1]:
                     whole.update((part, spelled) for part in _parts(spelled, words))
     parts = dict.fromkeys(part for part, _ in whole)
     longest = max(map(len, parts), default=0)
