@@ -15,6 +15,8 @@ from csl.runs.recipe import Recipe
 from csl.runs.stage import Run, Work
 from csl.runs.stages.prepare import find_preparation
 from csl.runs.stages.registry import AUGMENT, DATA, INDUCE, PREPARE
+from csl.runs.stages.sample import config_of
+from csl.sampling.config import PRESETS
 
 from ..raw import GEO, SETS
 from .tiny import TRAIN
@@ -178,3 +180,16 @@ def test_where_samples_would_do_harm_none_are_drawn_unless_forced(
     assert [*run.folder.samples()] == []
     forced = run_of(tmp_path, GEO, sampling__force=True).do(AUGMENT)
     assert forced["sample"]["pairs"] > 0
+
+
+def test_options_of_sampling_that_are_given_hold_for_raw_text_too(tmp_path: Path) -> None:
+    run_of(tmp_path, GEO).do((DATA, PREPARE))
+    folder = RunFolder(tmp_path / "run")
+    auto = Recipe().with_preset("auto")
+    assert config_of(folder, auto.sampling) == PRESETS["raw"]
+    hot = auto.changed({"sampling.temperature": 5.0, "sampling.max_depth": 4}).seeded(3).sampling
+    config = config_of(folder, hot)
+    assert (config.strategy, config.temperature, config.max_depth, config.seed) == ("tempered", 5.0, 4, 3)
+    uniform = auto.changed({"sampling.strategy": "uniform"}).sampling
+    assert config_of(folder, uniform).strategy == "uniform"
+    assert config_of(RunFolder(tmp_path / "other"), auto.sampling) == PRESETS["auto"]

@@ -1,6 +1,7 @@
 """`csl grammar coverage` and `csl grammar explain`: what a grammar derives, and how."""
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from csl.model.model import Model
     from csl.parsing.derivation import Derivation
     from csl.parsing.deriver import Deriver
+    from csl.preparing.preparation import Preparation
 
 MOST_CATEGORIES = 40  # a third column with more values than this is not a category
 
@@ -45,7 +47,11 @@ def coverage(
 
     refuse_input_as_output(missing, run, data)
     columns = ("category",)
-    examples = reading.examples(data)
+    raw, preparation = reading.examples(data), _preparation(run)
+    examples = [
+        replace(preparation.example(pair.source_text, pair.target_text), meta=pair.meta) if preparation else pair
+        for pair in raw
+    ]
     deriver = _deriver(run)
     console = new_console()
     console.print(f"{len(deriver.rules):,} rules, {len(examples):,} examples")
@@ -56,7 +62,7 @@ def coverage(
     _print_shares(console, examples, right, covered)
     _print_unknown(console, deriver, examples, covered)
     if missing:
-        lost = [example for example, found in zip(examples, right, strict=True) if not found]
+        lost = [example for example, found in zip(raw, right, strict=True) if not found]
         kept = columns if any(example.meta for example in lost) else ()
         write_examples(missing, lost, columns=kept)
         console.print(f"{missing}: {len(lost):,} examples that are not derivable")
@@ -127,6 +133,8 @@ def explain(
     if not pair.source or (output is not None and not pair.target):
         raise InputError(f"the {'output' if pair.source else 'input'} is empty; give at least one token")
     model = _model(run)
+    if preparation := _preparation(run):
+        pair = _prepared(preparation, model, input, output)
     deriver = model.deriver if model else _deriver(run)
     console = new_console()
     with Messages("deriving (the first run compiles for a while) …", stderr=True):
@@ -192,6 +200,25 @@ def _print_parts(console: "Console", deriver: "Deriver", source: tuple[str, ...]
         console.print(Text("  ") + line)
     if unknown:
         console.print(f"tokens that no rule knows: {' '.join(unknown)}")
+
+
+def _preparation(run: Path) -> "Preparation | None":
+    """Open what a run folder knows of raw text, if it has learnt from such."""
+    from csl.runs.folder import RunFolder
+
+    return RunFolder(run).preparation() if run.is_dir() else None
+
+
+def _prepared(preparation: "Preparation", model: "Model | None", input: str, output: str | None) -> "Example":
+    """Give raw text as the grammar knows it; an input alone is read as the parser reads it."""
+    from csl.examples import Example
+    from csl.preparing.parser import Answer, Parser
+
+    if output is not None:
+        return preparation.example(input, output)
+    (answer,) = Parser(model, preparation).answers([input]) if model else (None,)
+    reading = answer.reading if isinstance(answer, Answer) else preparation.readings(input)[0]
+    return Example(reading.source, ())
 
 
 def _model(run: Path) -> "Model | None":

@@ -51,9 +51,10 @@ def check(
     from csl.grammar.check import faults
     from csl.grammar.notation import grammar_file
 
-    path, own, seeds = grammar_file(file), file / "data" / "output.cfg", file / "seed_rules.txt"
-    if output_cfg is None and own.is_file():
-        output_cfg = own
+    path, seeds = grammar_file(file), file / "seed_rules.txt"
+    if output_cfg is None:
+        known = (file / folder / "output.cfg" for folder in ("prepared", "data"))
+        output_cfg = next((own for own in known if own.is_file()), None)
     cfg = OutputCfg.read(output_cfg) if output_cfg else None
     rules = open_grammar(file)
     given = {*read_grammar(seeds)} if seeds.is_file() else set()

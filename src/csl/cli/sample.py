@@ -114,7 +114,7 @@ def sample(
         source = pairs_of(Work(folder, recipe, engine=Threads(threads)), options, folder.examples())
         about = {"run": str(run), "licence": folder.licence()}
         written = write_pairs(out, source, options.number, shards=shards, about=about)
-    console.print(f"{written:,} pairs ({source_how(options)}); {time.perf_counter() - start:.1f} s")
+    console.print(f"{written:,} pairs ({source_how(folder, options)}); {time.perf_counter() - start:.1f} s")
     if source.exhausted():
         console.print(f"fewer than {options.number:,}: there are no more of this kind, or only very improbable ones")
     if not is_stream(out):

@@ -25,7 +25,8 @@ def listing(found: Prepared) -> str:
     for entry in sorted(found.preparation.values.entries, key=lambda entry: -entry.count):
         values[entry.type].append(entry)
     language, examples = found.preparation.language.name, len(found.examples)
-    lines = [f"# {language}, {examples:,} outputs: {len(by_category):,} categories, {len(values):,} types of values"]
+    types = f"{len(values):,} type{'' if len(values) == 1 else 's'} of values"
+    lines = [f"# {language}, {examples:,} outputs: {len(by_category):,} categories, {types}"]
     for category in _reached(by_category):
         productions = by_category[category]
         counts = found.categories.counts

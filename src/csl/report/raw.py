@@ -85,11 +85,17 @@ class Texts:
         """Give inputs as they are best parsed or, where they are not, as they are most probably meant."""
         if not (prepared := self.preparation):
             return [Reading(split_tokens(text), {}, 0.0) for text in texts]
-        answers = Parser(self.model, prepared).answers(texts, self.engine) if self.model else [None] * len(texts)
         return [
-            answer.reading if isinstance(answer, Answer) else prepared.readings(text)[0]
-            for text, answer in zip(texts, answers, strict=True)
+            answer.reading if answer else prepared.readings(text)[0]
+            for text, answer in zip(texts, self._answers(texts), strict=True)
         ]
+
+    def _answers(self, texts: Sequence[str]) -> list[Answer | None]:
+        """Parse inputs; None where there is no output, or no model."""
+        if not self.model:
+            return [None] * len(texts)
+        found = Parser(self.model, self.preparation).answers(texts, self.engine)
+        return [answer if isinstance(answer, Answer) else None for answer in found]
 
     def write(self, target: Sequence[str], reading: Reading) -> str:
         """Give an output as text."""
@@ -99,23 +105,16 @@ class Texts:
         """Say of synthetic pairs why they are believed; `train` has the prepared training examples."""
         if not (prepared := self.preparation):
             return [None] * len(pairs)
-        familiar = Familiar(prepared, train)
-        texts = [pair.source_text for pair in pairs]
-        answers = Parser(self.model, prepared).answers(texts, self.engine) if self.model else [None] * len(texts)
+        familiar, answers = Familiar(prepared, train), self._answers([pair.source_text for pair in pairs])
         found: list[Belief | None] = []
         for pair, answer in zip(pairs, answers, strict=True):
             tree = prepared.schema.tree(prepared.read(pair.target_text))
             linked = prepared.values.link(prepared.words(pair.source_text), tree, prepared.schema.sorted)
             words, fillers = familiar.news(Example(linked.source, linked.tree.tokens))
-            back = isinstance(answer, Answer) and answer.text == pair.target_text if self.model else None
-            found.append(
-                Belief(
-                    back,
-                    [(entry.type, *_value(prepared, entry)) for entry in linked.values.values()],
-                    [" ".join(filter(None, two)) for two in words],
-                    [(filler, _place(slot)) for slot, filler in fillers],
-                )
-            )
+            back = bool(answer and answer.text == pair.target_text) if self.model else None
+            values = [(entry.type, *_value(prepared, entry)) for entry in linked.values.values()]
+            new_words = [" ".join(filter(None, two)) for two in words]
+            found.append(Belief(back, values, new_words, [(filler, _place(slot)) for slot, filler in fillers]))
         return found
 
     def types(self, cfg: OutputCfg | None) -> Types | None:

@@ -117,14 +117,14 @@ def make_report(
 
     of = "test" if data.test else "unlabelled"
     texts = Texts(data.run.preparation(), data.model, engine)
-    test, unlabelled_inputs = texts.known(data.test), [way.source for way in texts.read(data.unlabelled)]
+    known, unlabelled_inputs = texts.known(data.test), [way.source for way in texts.read(data.unlabelled)]
     ways = texts.read([example.source_text for example in data.test])
     sources = [way.source for way in ways] or unlabelled_inputs
     readings = derivations.read(sources)
     outputs = [texts.write(r.target, way) if r else "" for r, way in zip(readings, ways, strict=False)]
     right = correct(data.test, outputs) if data.test else None
     if right:
-        trees += reading_trees(test, readings, right, derivations)
+        trees += reading_trees(known, readings, right, derivations)
 
     synthetic = None
     if data.samples:
@@ -141,7 +141,7 @@ def make_report(
             for source, reading in zip(unlabelled_inputs, unlabelled_readings, strict=True)
         ]
         pool = labelled if data.test else []
-        coverage = describe_coverage(of, data.train, test or labelled, right, derivations, pool)
+        coverage = describe_coverage(of, data.train, known or labelled, right, derivations, pool)
     curves, partitions = read_curves(data)
     return Report(
         title=data.title,
@@ -150,7 +150,7 @@ def make_report(
         states=data.model.theta_rule.shape[0] if data.model else None,
         rules=describe_rules(derivations.rules, data.seed_rules, data.train, trained, data.induction),
         trees=trees,
-        uncovered=describe_uncovered(of, sources, test, readings, derivations, engine) if sources else None,
+        uncovered=describe_uncovered(of, sources, known, readings, derivations, engine) if sources else None,
         scores=_scores(data, outputs) if data.test else None,
         synthetic=synthetic,
         coverage=coverage,

@@ -70,8 +70,9 @@ class Prepare(Stage):
         if "values" not in figures:
             return "outputs are tokens between spaces, taken as they are"
         unread = f", {figures['unread']:,} of {figures['examples']:,} outputs do not parse" if figures["unread"] else ""
+        types = f"{figures['types']:,} type{'' if figures['types'] == 1 else 's'}"
         return (
-            f"outputs are {figures['language']}{unread}; {figures['values']:,} values of {figures['types']:,} types, "
+            f"outputs are {figures['language']}{unread}; {figures['values']:,} values of {types}, "
             f"{figures['categories']:,} categories"
         )
 

@@ -16,7 +16,7 @@ from csl.examples import Example, read_examples, write_examples
 from csl.files import hash_file, is_stream, write_json
 from csl.log import Log
 from csl.preparing.filling import Filling
-from csl.runs.folder import Figures
+from csl.runs.folder import Figures, RunFolder
 from csl.runs.recipe import AUTO, Recipe, SampleOptions, only
 from csl.runs.stage import Stage, Work, hash_of
 from csl.sampling.config import PRESETS, SampleConfig
@@ -60,7 +60,7 @@ class Sample(Stage):
         if len(made) < options.number:
             log.warning(f"only {len(made):,} of {options.number:,} pairs: the grammar has no more of this kind")
         new = sum(pair not in known for pair in made)
-        figures = {"pairs": len(made), "distinct": len(set(made)), "new": new, "how": source_how(options)}
+        figures = {"pairs": len(made), "distinct": len(set(made)), "new": new, "how": source_how(work.folder, options)}
         category = data_set(work.recipe.data.set).category if work.recipe.data.set else None
         return figures | ({"categories": dict(sorted(Counter(map(category, made)).items()))} if category else {})
 
@@ -100,15 +100,25 @@ def pairs_of(work: Work, options: SampleOptions, train: Sequence[Example]) -> Pa
 
 def sampler_of(work: Work, options: SampleOptions) -> Sampler:
     """Open the sampler of a run folder."""
-    folder, prepared = work.folder, work.folder.preparation() is not None
-    config = PRESETS["raw"] if prepared and options.preset == AUTO else only(SampleConfig, options)
-    config = config.model_copy(update={"seed": options.seed})
+    folder, config = work.folder, config_of(work.folder, options)
     model = folder.model() if config.needs_model else None
     grammar = model.grammar if model else folder.grammar()
     try:
         return Sampler(grammar, config, model=model, output_cfg=folder.output_cfg(), train=folder.training())
     except InputError as error:
         raise NothingError(str(error)) from error
+
+
+def config_of(folder: RunFolder, options: SampleOptions) -> SampleConfig:
+    """Give the options of drawing; those of auto for raw text are others, but for what is given."""
+    config = only(SampleConfig, options)
+    if options.preset != AUTO or not folder.file("prepared/preparation.json"):
+        return config
+    usual = PRESETS[AUTO].model_dump()
+    given = {name: value for name, value in config.model_dump().items() if value != usual[name]}
+    if "temperature" in given:
+        given["strategy"] = config.strategy
+    return PRESETS["raw"].model_copy(update=given)
 
 
 def drawn(sampler: Sampler, options: SampleOptions, engine: Threads) -> Pairs:
@@ -200,11 +210,11 @@ def _stem(path: Path) -> str:
     return Path(path.name.removesuffix(".gz")).stem
 
 
-def source_how(options: SampleOptions) -> str:
+def source_how(folder: RunFolder, options: SampleOptions) -> str:
     """Say in a few words how pairs are made."""
     if options.method == "geca":
         return f"GECA, window {options.window}{' unique' * options.unique}, seed {options.seed}"
-    return describe(options)
+    return describe(config_of(folder, options))
 
 
 def describe(config: SampleConfig) -> str:
