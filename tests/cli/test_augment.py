@@ -73,6 +73,7 @@ def test_the_run_folder(run: tuple[Path, list[str]], train: Path) -> None:
     assert lines == Counter({pair: 7 * n for pair, n in original.items()}) + synthetic  # 2000 / 300, rounded
     assert figures(folder, "merge") == {
         "original": 300, "synthetic": 2000, "copies": [7, 1], "lines": 4100, "columns": ["input", "output"],
+        "file": "augmented.tsv",
     }  # fmt: skip
     assert figures(folder, "check")["examples"] == 30
     card = json.loads((folder / "samples.card.json").read_text("utf-8"), parse_constant=pytest.fail)

@@ -93,7 +93,7 @@ from raw import SETS
 from csl.preparing.preparation import prepare
 for name, pairs in SETS.items():
     found = prepare(pairs)
-    print(json.dumps(found.preparation.to_json()), found.examples, found.categories.cfg, found.fine.cfg)
+    print(json.dumps(found.preparation.to_json()), found.examples, found.categories.cfg)
     print(found.seed_rules, list(found.categories.counts.items()))
 """
 
