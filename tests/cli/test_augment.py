@@ -143,3 +143,39 @@ def test_fewer_pairs_than_asked_for_are_a_warning(tmp_path: Path) -> None:
     lines = done("augment", write(tmp_path / "five.tsv", FIVE), "--out", tmp_path / "run", *options)
     assert any(line.startswith("warning: only 7 of 1,000") for line in lines)
     assert figures(tmp_path / "run", "merge")["synthetic"] == 3 * 3 - 2
+
+
+STATES = ("Texas", "Ohio", "Utah", "Iowa", "Maine")
+QUESTIONS = {
+    "How large is {}?": "size(state('{}'))", "Which rivers cross {}?": "rivers(cross(state('{}')))",
+    "How large is the capital of {}?": "size(capital(state('{}')))",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def questions(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("questions") / "questions.csv"
+    rows = [f"{n},{q.format(s)},{p.format(s.lower())}" for n, s in enumerate(STATES) for q, p in QUESTIONS.items()]
+    path.write_text("\r\n".join(["number,question,program", *rows, ""]), "utf-8", newline="")
+    return path
+
+
+def test_the_set_is_written_in_the_format_that_was_read(questions: Path, tmp_path: Path) -> None:
+    options = ("--input-column", "question", "--output-column", "program", "--force", "-n", 5)
+    done("augment", questions, "--out", tmp_path / "run", *options)
+    written = (tmp_path / "run" / "augmented.csv").read_bytes()
+    assert written.startswith(questions.read_bytes())
+    samples = list(read_examples(tmp_path / "run" / "samples.tsv"))
+    assert samples
+    new = [f",{pair.source_text},{pair.target_text}" for pair in samples]
+    assert written.decode().removeprefix(questions.read_bytes().decode()).split("\r\n")[: len(new)] == new
+
+
+def test_the_set_can_be_written_in_another_format(questions: Path, tmp_path: Path) -> None:
+    options = ("--input-column", "question", "--output-column", "program", "--force", "-n", 5, "--weights")
+    done("augment", questions, "--out", tmp_path / "run", *options, "--format", "chat")
+    rows = [json.loads(line) for line in (tmp_path / "run" / "augmented.jsonl").read_text("utf-8").splitlines()]
+    turns = [[turn["role"] for turn in row["messages"]] for row in rows]
+    assert turns == [["user", "assistant"]] * len(rows)
+    assert rows[0]["messages"][1]["content"] == "size(state('texas'))"
+    assert {row["origin"] for row in rows} == {"original", "synthetic"}

@@ -31,6 +31,7 @@ walk and run\tWALK RUN
 run and jump\tRUN JUMP
 """
 EM = "--set optimizer=em --set states=2 --set steps=2"
+signal.signal(signal.SIGINT, signal.default_int_handler)  # jobs in the background inherit one that is ignored
 
 
 @dataclass(frozen=True)
