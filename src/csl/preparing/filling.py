@@ -29,7 +29,7 @@ from csl.preparing.values import Entry, is_placeholder, type_of_placeholder
 CHUNK = 1000  # pairs that are looked at together
 BARREN = 5  # chunks in a row that brought too little, before it ends
 NEW = 0.01  # of a chunk must bring new pairs
-MOST_PARSED = 10_000  # different inputs; later ones are not believed
+MOST_WORK = 1_000_000  # squared lengths of different inputs that are parsed, at most; later ones are not believed
 NEW_NEIGHBOURS = 1 / 4  # of the neighbours of an input may be new, at most
 NEW_FILLERS = 1  # of an output, at most
 
@@ -84,6 +84,7 @@ class Filling:
     seed: int = 0
     engine: Threads = ONE_THREAD
     looked_at: int = 0
+    _work: int = 0
     _outputs: dict[Words, Words | None] = field(default_factory=dict)
 
     @cached_property
@@ -118,11 +119,16 @@ class Filling:
         """Give the pairs that are familiar, and that the parser gives back."""
         good = {pair: _matches(pair) and self._familiar.has_most_of(pair) for pair in dict.fromkeys(chunk)}
         sources = dict.fromkeys(pair.source for pair, is_good in good.items() if is_good)
-        self._parse([source for source in sources if source not in self._outputs][: MOST_PARSED - len(self._outputs)])
+        self._parse([source for source in sources if source not in self._outputs])
         return [pair for pair in chunk if good[pair] and self._outputs.get(pair.source) == pair.target]
 
-    def _parse(self, sources: Sequence[Words]) -> None:
-        for source, parse in zip(sources, self.model.outcomes(sources, self.engine), strict=True):
+    def _parse(self, sources: Iterable[Words]) -> None:
+        chosen = []
+        for source in sources:
+            self._work += len(source) ** 2
+            if self._work <= MOST_WORK:
+                chosen.append(source)
+        for source, parse in zip(chosen, self.model.outcomes(chosen, self.engine), strict=True):
             self._outputs[source] = parse.target if isinstance(parse, Parse) else None
 
     def _draw(self, pair: Example, rng: np.random.Generator) -> dict[str, Entry] | None:

@@ -28,6 +28,7 @@ log = Log("check")
 HELD_OUT = 10  # every tenth example is held out
 FEW_OPEN_RULES = 5
 LOW_COVERAGE = 0.2
+LEAST = 0.05  # of the held-out inputs must be covered, or samples of raw text are unlike what comes
 PRECISE = 0.5  # of the held-out inputs that are covered must be parsed correctly, or samples of raw text do harm
 CFG_COST = 0.05  # of the held-out inputs, that an output CFG may cost
 
@@ -98,8 +99,8 @@ def check(  # noqa: PLR0913 — what was learnt, and from what, all by name
         score = held_out(train, seeds, output_cfg)
         warnings = _warnings(grammar, score, held_out(train, seeds, None) if output_cfg else None)
     refused = ""
-    if preparation and score.precision < PRECISE:
-        refused = f"of {score.covered:,} held-out inputs that are covered, {score.right:,} are parsed correctly"
+    if preparation and (score.precision < PRECISE or score.coverage < LEAST):
+        refused = f"of {score.examples:,} held-out inputs {score.covered:,} are covered, {score.right:,} correctly"
     for warning in warnings:
         log.warning(warning)
     return {
