@@ -124,3 +124,15 @@ def test_trees_have_all_tokens_of_the_output(name: str, texts: dict[str, list[st
         if not schema.orders:
             assert tree.tokens == program.tokens
         assert sum(token is None for node in tree.walk() for token in node.pattern) == len(list(tree.walk())) - 1
+
+
+def test_the_usual_order_is_that_of_any_two_items() -> None:
+    rows = ['{"a": 1, "b": 2, "c": 3, "d": 4}', '{"b": 1, "d": 2}', '{"c": 1, "d": 2}', '{"a": 1, "c": 2}'] * 2
+    schema, trees = learn("json", [*rows, *['{"c": 3}'] * 9, '{"b": 1}'])
+    assert schema.orders == {"ROOT": ["a", "b", "c", "d"]}
+    assert all([child.label for child in tree.children] == sorted(c.label for c in tree.children) for tree in trees)
+
+
+def test_an_order_is_found_even_where_items_go_round_in_circles() -> None:
+    schema, _ = learn("json", ['{"a": 1, "b": 2}', '{"b": 1, "c": 2}', '{"c": 1, "a": 2}'])
+    assert sorted(schema.orders["ROOT"]) == ["a", "b", "c"]

@@ -161,21 +161,34 @@ def _pattern(program: Program, constituent: Constituent, inner: Sequence[Constit
 
 def _orders(trees: Iterable[Node]) -> dict[str, list[str]]:
     """Give the keys of each record in their usual order; none where a key is repeated."""
-    places: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
-    repeated: set[str] = set()
+    records: dict[str, list[list[str]]] = defaultdict(list)
     for tree in trees:
         for node in tree.walk():
             keys = [child.label for child in node.children if child.kind == "member"]
             if node.children and len(keys) == len(node.children):
-                if len(set(keys)) < len(keys):
-                    repeated.add(node.label)
-                for i, key in enumerate(keys):
-                    places[node.label][key].append((i + 0.5) / len(keys))
+                records[node.label].append(keys)
     return {
-        label: sorted(by_key, key=lambda key: (sum(by_key[key]) / len(by_key[key]), key))
-        for label, by_key in places.items()
-        if label not in repeated
+        label: _usual_order(rows)
+        for label, rows in records.items()
+        if all(len(set(keys)) == len(keys) for keys in rows)
     }
+
+
+def _usual_order(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Put all items of some lists in one order: what mostly comes before another does so, else by their mean places."""
+    before: Counter[tuple[str, str]] = Counter()
+    places: dict[str, list[float]] = defaultdict(list)
+    for row in rows:
+        before.update({(a, b) for i, a in enumerate(row) for b in row[i + 1 :] if a != b})
+        for i, item in enumerate(row):
+            places[item].append((i + 0.5) / len(row))
+    left = sorted(places, key=lambda item: (sum(places[item]) / len(places[item]), item))
+    order: list[str] = []
+    while left:
+        free = (item for item in left if all(before[other, item] <= before[item, other] for other in left))
+        order.append(next(free, left[0]))  # in a circle, the one that is mostly first
+        left.remove(order[-1])
+    return order
 
 
 def _sort_key(node: Node, order: Sequence[str]) -> tuple[int, Words]:
@@ -191,11 +204,7 @@ def _sorted(trees: Iterable[Node]) -> dict[str, list[str]]:
                 lists[node.label].append(node)
     found = {}
     for label, nodes in lists.items():
-        places: dict[str, list[float]] = defaultdict(list)
-        for node in nodes:
-            for i, child in enumerate(node.children):
-                places[child.label].append(i / (len(node.children) - 1))
-        order = sorted(places, key=lambda item: (sum(places[item]) / len(places[item]), item))
+        order = _usual_order([[child.label for child in node.children] for node in nodes])
         keys = [[_sort_key(child, order) for child in node.children] for node in nodes]
         alike = [row for row in keys if len({place for place, _ in row}) < len(row)]  # items told apart by tokens only
         in_order = sum(row == sorted(row) for row in keys)
