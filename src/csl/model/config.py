@@ -48,7 +48,7 @@ PRESETS = {
 MANY_EXAMPLES = 5000
 
 
-EXAMPLES_A_STATE = 16  # with fewer, states tell contexts apart that are alike, and nothing new is drawn
+EXAMPLES_A_STATE = 12  # with fewer, states tell contexts apart that are alike, and nothing new is drawn
 RAW = FitConfig(states=32, optimizer="em", steps=50, restarts=5)  # for examples of raw text
 
 
