@@ -16,11 +16,15 @@ from csl.induction.config import InductionConfig
 from csl.induction.induce import Step
 from csl.model.config import FitConfig
 from csl.model.model import Model
+from csl.preparing.filling import Filling
+from csl.preparing.parser import Parser
 from csl.runs.mixture import Mixture
 from csl.runs.recipe import AUTO, FitOptions, InductionOptions, Recipe, SampleOptions
 from csl.runs.stages import check as checking
 from csl.runs.stages import fit as fitting
 from csl.runs.stages import induce as inducing
+from csl.runs.stages.prepare import find_preparation
+from csl.runs.stages.sample import DRAWS, for_raw_text
 from csl.sampling.config import SampleConfig
 from csl.sampling.sampler import Sampler
 from csl.seq2seq.config import TrainConfig
@@ -34,8 +38,13 @@ class Augmented(Mixture):
     """A mixture, the grammar and model that its synthetic pairs were drawn from, and what speaks against it."""
 
     grammar: Grammar
-    model: Model
+    parser: Parser
     warnings: tuple[str, ...]
+
+    @property
+    def model(self) -> Model:
+        """The model; with `parser` it takes texts as they were given."""
+        return self.parser.model
 
 
 def induce(
@@ -95,28 +104,41 @@ def augment(  # noqa: PLR0913 — the options of each stage, all by name
     Iterating over the result gives the mixture; `.synthetic` are the new pairs, `.weighted()` gives each pair once with
     a weight, `.to_dataset()` a Hugging Face `Dataset`. The options are those of a preset, or "auto"; `induction`, `fit`
     and `sampling` replace those of a stage. `check` learns from nine tenths of the examples and parses the rest, to
-    warn if the grammar looks too weak to help.
+    warn if the grammar looks too weak to help. With "auto", examples of raw text (`Example.of(text, program)`) are
+    prepared as `csl augment` does; the new pairs are raw text again.
     """
     examples, own, engine = list(examples), list(seed_rules), Threads(threads)
-    config, rules, _ = inducing.resolve(_induction(induction or preset), examples, own, output_cfg)
-    grammar = inducing.induce(examples, config, seed_rules=rules, output_cfg=output_cfg, engine=engine).grammar
-    fit_config = fitting.resolve(_fit(fit or preset), len(grammar), len(examples))
-    model = fitting.fit(grammar, examples, fit_config, output_cfg=output_cfg, engine=engine).model
+    found = find_preparation(examples, output_cfg=output_cfg) if preset == AUTO and not induction else None
+    preparation, learnt, rules, cfg = None, examples, own, output_cfg
+    if found:
+        preparation, learnt, rules = found.preparation, found.examples, [*own, *found.seed_rules]
+        cfg = output_cfg or found.categories.cfg
+    raw = preparation is not None
+    config, rules, _ = inducing.resolve(_induction(induction or preset), learnt, rules, cfg, prepared=raw)
+    grammar = inducing.induce(learnt, config, seed_rules=rules, output_cfg=cfg, engine=engine).grammar
+    fit_config = fitting.resolve(_fit(fit or preset), len(grammar), len(examples), prepared=raw)
+    model = fitting.fit(grammar, learnt, fit_config, output_cfg=cfg, engine=engine).model
     warnings: list[str] = []
     if check:
         warnings += checking.check(
-            examples, config, fit_config, grammar=grammar, seed_rules=own, auto=not induction and preset == AUTO,
-            output_cfg=output_cfg, engine=engine,
+            examples, config, fit_config, grammar=grammar, preparation=preparation, seed_rules=own,
+            auto=not induction and preset == AUTO, output_cfg=output_cfg, engine=engine,
         )["warnings"]  # fmt: skip
+    drawing = sampling or (for_raw_text(model) if raw else _sampling(preset))
     synthetic: list[Example] = []
     try:
-        sampler = Sampler(grammar, sampling or _sampling(preset), model=model, output_cfg=output_cfg, train=examples)
-        synthetic = [sample.example for sample in sampler.stream(number, engine)]
+        sampler = Sampler(grammar, drawing, model=model, output_cfg=cfg, train=learnt)
+        if preparation:
+            filling = Filling(preparation, model, learnt, seed=drawing.seed, engine=engine)
+            drawn = (sample.example for sample in sampler.stream(DRAWS * number, engine))
+            synthetic = list(filling.fill(drawn, number, known=examples))
+        else:
+            synthetic = [sample.example for sample in sampler.stream(number, engine)]
     except InputError as error:  # no rule has nonterminals, or none leads to a valid output
         warnings.append(f"nothing to sample, there are only the original pairs: {error}")
     if 0 < len(synthetic) < number:
         warnings.append(f"only {len(synthetic):,} of {number:,} pairs: the grammar has no more of this kind")
-    return Augmented(examples, synthetic, grammar, model, tuple(warnings))
+    return Augmented(examples, synthetic, grammar, Parser(model, preparation), tuple(warnings))
 
 
 def train(

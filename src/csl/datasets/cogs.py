@@ -136,7 +136,7 @@ def _argument_list(frame: Sequence[str]) -> Iterator[str | Category]:
     yield ")"
 
 
-COGS = DataSet(
+COGS: DataSet = DataSet(
     "cogs",
     prepare,
     published_sizes={"gen": ("24K", "12K", "12K"), "test": ("", "", "")},

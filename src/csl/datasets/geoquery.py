@@ -181,7 +181,7 @@ def _text(element: ET.Element, tag: str, language: str) -> str:
     raise ValueError(f'no <{tag} lang="{language}">')
 
 
-GEOQUERY = DataSet(
+GEOQUERY: DataSet = DataSet(
     "geoquery",
     prepare,
     SIZES,

@@ -122,7 +122,7 @@ def _read_tasks(path: Path) -> Iterator[Example]:
 
 _MCD_SIZES = ("8365", "1046", "1045")
 
-SCAN = DataSet(
+SCAN: DataSet = DataSet(
     "scan",
     prepare,
     published_sizes={

@@ -190,8 +190,10 @@ _BY_HAND = (
     "get the archive that https://github.com/microsoft/compositional-generalization-span-level-attention "
     "points to; --source is the folder with its folders source_domain_with_target_num8, 16 and 32"
 )
-FULL = DataSet("smcalflow-cs", prepare, SIZES, licence="CC-BY-SA-4.0", home=Home(by_hand=_BY_HAND), category=domain)
-TENTH = DataSet(
+FULL: DataSet = DataSet(
+    "smcalflow-cs", prepare, SIZES, licence="CC-BY-SA-4.0", home=Home(by_hand=_BY_HAND), category=domain
+)
+TENTH: DataSet = DataSet(
     "smcalflow-cs-tenth",
     prepare_tenth,
     published_sizes=dict.fromkeys(SIZES, ("", "", "")),

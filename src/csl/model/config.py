@@ -48,13 +48,15 @@ PRESETS = {
 MANY_EXAMPLES = 5000
 
 
+EXAMPLES_A_STATE = 16  # with fewer, states tell contexts apart that are alike, and nothing new is drawn
 RAW = FitConfig(states=32, optimizer="em", steps=50, restarts=5)  # for examples of raw text
 
 
 def choose(rules: int, examples: int, *, prepared: bool = False) -> tuple[FitConfig, str]:
     """Choose options by the size of the data; return also the reason."""
     if prepared:
-        config = RAW if examples <= MANY_EXAMPLES else RAW.model_copy(update={"restarts": 1})
+        states = max(2, min(RAW.states, examples // EXAMPLES_A_STATE))
+        config = RAW.model_copy(update={"states": states, "restarts": 5 if examples <= MANY_EXAMPLES else 1})
         return config, f"raw text: {config.states} states, {config.steps} passes of EM, {config.restarts} starts"
     config = PRESETS["cogs" if examples > MANY_EXAMPLES else "geoquery"]
     options = f"{config.states} states, {config.steps:,} steps, learning rate {config.learning_rate}"

@@ -15,6 +15,7 @@ from csl.errors import InputError
 from csl.examples import Example, read_examples, write_examples
 from csl.files import hash_file, is_stream, write_json
 from csl.log import Log
+from csl.model.model import Model
 from csl.preparing.filling import Filling
 from csl.runs.folder import Figures, RunFolder
 from csl.runs.recipe import AUTO, Recipe, SampleOptions, only
@@ -24,6 +25,7 @@ from csl.sampling.sampler import Sampler
 
 log = Log("sample")
 DRAWS = 20  # of pairs with placeholders, at most, for a pair of raw text
+DEEPER = 2  # levels that derivations may have more than those of training, for raw text
 EVERY = 1000  # pairs between two lines of progress
 
 
@@ -118,7 +120,13 @@ def config_of(folder: RunFolder, options: SampleOptions) -> SampleConfig:
     given = {name: value for name, value in config.model_dump().items() if value != usual[name]}
     if "temperature" in given:
         given["strategy"] = config.strategy
-    return PRESETS["raw"].model_copy(update=given)
+    return for_raw_text(folder.model()).model_copy(update=given)
+
+
+def for_raw_text(model: Model) -> SampleConfig:
+    """Give the options of drawing for raw text: a little deeper than training is."""
+    deepest = min(PRESETS["raw"].max_depth, (model.levels or DEEPER) + DEEPER)
+    return PRESETS["raw"].model_copy(update={"max_depth": deepest})
 
 
 def drawn(sampler: Sampler, options: SampleOptions, engine: Threads) -> Pairs:
