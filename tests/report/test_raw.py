@@ -1,5 +1,6 @@
 """A report of a run on raw text: categories, values, parses of raw inputs, and why samples are believed."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -107,6 +108,14 @@ def test_a_run_without_a_model(tmp_path: Path) -> None:
     assert report.types
     assert report.uncovered
     assert report.uncovered.derivable == 2
+
+
+def test_a_test_set_may_be_of_any_format(folder: Path, tmp_path: Path) -> None:
+    rows = "".join(f"{json.dumps({'question': e.source_text, 'query': e.target_text})}\n" for e in TEST)
+    (tmp_path / "test.jsonl").write_text(rows, "utf-8")
+    report = make_report(folder, test=tmp_path / "test.jsonl")
+    assert report.scores
+    assert report.scores.systems["csl"].right == 2
 
 
 def test_unlabelled_inputs_are_raw_text(folder: Path, tmp_path: Path) -> None:

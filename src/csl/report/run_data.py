@@ -8,7 +8,7 @@ from typing import Any
 
 from csl.errors import InputError
 from csl.examples import Example, read_examples
-from csl.examples.formats import read_inputs
+from csl.examples.formats import read_inputs, read_rows
 from csl.files import parse_json, read_json, read_lines
 from csl.grammar import Grammar, Rule
 from csl.grammar.notation import read_rules
@@ -42,7 +42,7 @@ class RunData:
         return cls(
             run,
             run.grammar(),
-            tuple(read_examples(test, columns=("category",)) if test else run.examples("test")),
+            tuple(read_rows(test).examples() if test else run.examples("test")),
             tuple(read_inputs(unlabelled)) if unlabelled else (),
         )
 
