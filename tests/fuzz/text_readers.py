@@ -106,7 +106,7 @@ def check_inputs(folder: Path, inputs: list[str]) -> None:
     """No line is lost."""
     name = next(path.name for path in folder.iterdir())
     lines = plain(folder / name).decode().removeprefix("\ufeff").split("\n")
-    assert len(inputs) == sum(bool(line.strip(" \t")) for line in lines)
+    assert len(inputs) == sum(bool(line.removesuffix("\r").strip(" \t")) for line in lines)
     assert all("\n" not in line and "\t" not in line for line in inputs)
 
 
