@@ -179,3 +179,22 @@ def test_the_set_can_be_written_in_another_format(questions: Path, tmp_path: Pat
     assert turns == [["user", "assistant"]] * len(rows)
     assert rows[0]["messages"][1]["content"] == "size(state('texas'))"
     assert {row["origin"] for row in rows} == {"original", "synthetic"}
+
+
+def test_samples_are_written_in_the_format_asked_for(questions: Path, tmp_path: Path) -> None:
+    options = ("--input-column", "question", "--output-column", "program", "--force", "-n", 5)
+    done("augment", questions, "--out", tmp_path / "run", *options)
+    done("sample", tmp_path / "run", "-n", 2, "--out", tmp_path / "x.csv", "--format", "csv")
+    header, *rows = (tmp_path / "x.csv").read_text("utf-8").splitlines()
+    assert header == "number,question,program"
+    assert len(rows) == 2
+    assert "--out" in refused("sample", tmp_path / "run", "--format", "csv")
+
+
+def test_outputs_that_do_not_parse_are_named(questions: Path, tmp_path: Path) -> None:
+    train = tmp_path / "train.tsv"
+    pairs = [line.split(",")[1:] for line in questions.read_text("utf-8").splitlines()[1:]] * 2
+    train.write_text("".join(f"{x}\t{y}\n" for x, y in pairs) + "What else?\tsize(state(\n", "utf-8")
+    lines = done("augment", train, "--out", tmp_path / "run", "--force", "-n", 5)
+    [warning] = [line for line in lines if "size(state(" in line and line.startswith("warning")]
+    assert f"example {len(pairs) + 1}" in warning

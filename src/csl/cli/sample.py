@@ -9,7 +9,7 @@ import typer
 
 from csl.cli.console import Messages, new_console
 from csl.cli.induce import run_stages
-from csl.cli.options import Configured, CpuThreads, Resume, shares_options
+from csl.cli.options import Configured, CpuThreads, OutFormat, Resume, shares_options
 from csl.errors import InputError
 
 if TYPE_CHECKING:
@@ -81,15 +81,19 @@ def sample(
     seed: Annotated[int | None, typer.Option(min=0, help="Seed of sampling. Default: that of the run.")] = None,
     resume: Resume = True,
     threads: CpuThreads = 1,
+    format: OutFormat = None,
 ) -> None:
     """Sample new pairs, with the options of the run unless others are given.
 
     With an output CFG in the run folder every output is valid. The same seed gives the same bytes.
     """
     from csl.engine import Threads
+    from csl.examples.formats import write_rows
+    from csl.examples.formats.row import load_rows
     from csl.files import is_stream, refuse_input_as_output
     from csl.runs.folder import RunFolder
     from csl.runs.stage import Work
+    from csl.runs.stages.merge import as_rows
     from csl.runs.stages.registry import SAMPLE
     from csl.runs.stages.sample import pairs_of, source_how, write_pairs
 
@@ -104,8 +108,8 @@ def sample(
         _preview(Work(folder, recipe), preview)
         return
     if out is None:
-        if shards > 1:
-            raise InputError("--shards requires --out")
+        if shards > 1 or format:
+            raise InputError(f"--{'shards' if shards > 1 else 'format'} requires --out")
         run_stages(run, recipe, (SAMPLE,), threads, resume=resume, replace=True)
         console.print(f"wrote {run / 'samples.tsv'}")
         return
@@ -113,7 +117,15 @@ def sample(
     with Messages("sampling …", "nothing was written", stderr=True):
         source = pairs_of(Work(folder, recipe, engine=Threads(threads)), options, folder.examples())
         about = {"run": str(run), "licence": folder.licence()}
-        written = write_pairs(out, source, options.number, shards=shards, about=about)
+        if format:
+            if shards > 1:
+                raise InputError("--format and --shards exclude each other")
+            kept = folder.file("data/rows.jsonl")
+            rows = as_rows(source.stream(options.number), folder.preparation())
+            layout = load_rows(kept).layout if kept else None
+            written = write_rows(out, rows, layout, format=format, columns=source.columns)
+        else:
+            written = write_pairs(out, source, options.number, shards=shards, about=about)
     console.print(f"{written:,} pairs ({source_how(folder, options)}); {time.perf_counter() - start:.1f} s")
     if source.exhausted():
         console.print(f"fewer than {options.number:,}: there are no more of this kind, or only very improbable ones")

@@ -1,6 +1,6 @@
 """Merging: original and synthetic pairs as one training set, in the format of the file that was read."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +61,7 @@ def merge_rows(
     columns: Sequence[str] = ("weight", "origin") if weights else ()
     layout = layout_for("augmented", format or rows.format, rows.layout)
     path = folder / f"augmented.{ENDINGS[layout.container]}"
-    synthetic = [Row(*_texts(pair, preparation)) for pair in mixture.synthetic]
+    synthetic = list(as_rows(mixture.synthetic, preparation))
     made = _repeated(rows.rows, synthetic, mixture.copies, weights=weights)
     lines = write_rows(path, made, rows.layout, format=layout.format, columns=columns)
     return _figures(path, mixture, lines, [layout.input_column, layout.output_column, *columns])
@@ -78,11 +78,13 @@ def _plain(pairs: Sequence[Example]) -> Rows:
     return Rows(Layout("tsv"), [Row(pair.source_text, pair.target_text) for pair in pairs], [])
 
 
-def _texts(pair: Example, preparation: Preparation | None) -> tuple[str, str]:
-    """Give a pair the white space of training: it was kept as tokens."""
-    if preparation is None:
-        return pair.source_text, pair.target_text
-    return pair.source_text, preparation.spacing.write(preparation.read(pair.target_text).tokens)
+def as_rows(pairs: Iterable[Example], preparation: Preparation | None) -> Iterator[Row]:
+    """Give pairs as rows; outputs of raw text, which were kept as tokens, with the white space of training."""
+    for pair in pairs:
+        output = pair.target_text
+        if preparation:
+            output = preparation.spacing.write(preparation.read(output).tokens)
+        yield Row(pair.source_text, output, pair.meta)
 
 
 def _repeated(

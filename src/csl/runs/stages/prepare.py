@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from textwrap import shorten
 from typing import Any
 
 from csl.errors import InputError
@@ -20,6 +21,7 @@ from csl.runs.stage import Stage, Work
 log = Log("prepare")
 FLAT = "tokens"  # the language of outputs that are tokens between spaces
 NONE = "none"  # in place of a language: the data is prepared already
+SHOWN = 80  # characters of an output that does not parse
 LOOKED_AT = 200  # outputs, to see whether they have structure
 ACCEPTED = 0.5  # of the outputs, at least, that an output CFG must accept to be the one for them
 
@@ -53,6 +55,12 @@ class Prepare(Stage):
         if more := folder.file("data/values.tsv"):
             preparation = with_values(found.preparation, read_lines(more), data.values)
             found = replace(found, preparation=preparation)
+        if found.unread:
+            first = shorten(pairs[found.unread[0]].target_text, SHOWN, placeholder=" …")
+            log.warning(
+                f"{len(found.unread):,} outputs do not parse as {found.preparation.language.name}, and are taken as "
+                f"plain text; the first is that of example {found.unread[0] + 1:,}: {first}"
+            )
         place = folder.path / "prepared"
         write_examples(place / "train.tsv", found.examples)
         cfg = folder.given_cfg() or found.categories.cfg
