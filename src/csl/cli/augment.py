@@ -28,7 +28,9 @@ def augment(
     train: TrainFile,
     out: OutFolder,
     *,
-    number: Annotated[int, typer.Option("-n", min=1, help="How many synthetic pairs.")] = 100_000,
+    number: Annotated[
+        int | None, typer.Option("-n", min=1, help="How many synthetic pairs; default: 100,000, of raw text 20,000.")
+    ] = None,
     seed_rules: SeedRules = None,
     output_cfg: OutputCfgFile = None,
     weights: Annotated[bool, typer.Option("--weights", help="Write each pair once, with a weight.")] = False,

@@ -95,7 +95,7 @@ def sample(
     from csl.runs.stage import Work
     from csl.runs.stages.merge import as_rows
     from csl.runs.stages.registry import SAMPLE
-    from csl.runs.stages.sample import pairs_of, source_how, write_pairs
+    from csl.runs.stages.sample import number_of, pairs_of, source_how, write_pairs
 
     console, start, folder = new_console(stderr=out is not None), time.perf_counter(), RunFolder.open(run)
     recipe = folder.recipe()
@@ -104,6 +104,7 @@ def sample(
     own = {"depth_bias": depth_bias, "max_depth": max_depth, "provenance": provenance or None}
     recipe = drawing.apply(configured, recipe, number, **own)
     options = recipe.sampling
+    wanted = number_of(folder, options)
     if preview:
         _preview(Work(folder, recipe), preview)
         return
@@ -121,14 +122,14 @@ def sample(
             if shards > 1:
                 raise InputError("--format and --shards exclude each other")
             kept = folder.file("data/rows.jsonl")
-            rows = as_rows(source.stream(options.number), folder.preparation())
+            rows = as_rows(source.stream(wanted), folder.preparation())
             layout = load_rows(kept).layout if kept else None
             written = write_rows(out, rows, layout, format=format, columns=source.columns)
         else:
-            written = write_pairs(out, source, options.number, shards=shards, about=about)
+            written = write_pairs(out, source, wanted, shards=shards, about=about)
     console.print(f"{written:,} pairs ({source_how(folder, options)}); {time.perf_counter() - start:.1f} s")
     if source.exhausted():
-        console.print(f"fewer than {options.number:,}: there are no more of this kind, or only very improbable ones")
+        console.print(f"fewer than {wanted:,}: there are no more of this kind, or only very improbable ones")
     if not is_stream(out):
         console.print(f"wrote {out}" if shards == 1 else f"wrote {shards} shards of {out}")
 

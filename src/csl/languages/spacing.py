@@ -68,6 +68,11 @@ class Spacing:
             self._known[key] = gap
         return gap
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether there are no gaps but single spaces."""
+        return all(gap in ("", " ") for gap, _ in self.gaps.values())
+
     def to_json(self) -> dict[str, object]:
         """Return what `from_json` takes."""
         return {"quotes": self.quotes, "unit": self.unit, "gaps": {key: list(gap) for key, gap in self.gaps.items()}}

@@ -43,19 +43,27 @@ class Familiar:
         self._preparation = preparation
         self._neighbours: set[tuple[str, str]] = set()
         self._fillers: set[tuple[Words, str]] = set()
+        self._new: dict[Words, list[tuple[Words, str]]] = {}
         for example in set(examples):
             self._neighbours.update(_neighbours(example.source))
             self._fillers.update(self._filled(example.target))
 
     def has_most_of(self, pair: Example) -> bool:
         """Whether a pair is new in few respects only."""
-        words, fillers = self.news(pair)
-        return len(words) <= NEW_NEIGHBOURS * (len(pair.source) + 1) and len(fillers) <= NEW_FILLERS
+        few = len(self._new_words(pair)) <= NEW_NEIGHBOURS * (len(pair.source) + 1)
+        return few and len(self._new_fillers(pair.target)) <= NEW_FILLERS
 
     def news(self, pair: Example) -> tuple[list[tuple[str, str]], list[tuple[Words, str]]]:
         """Give what training lacks: words side by side, and slots with what fills them."""
-        words = [two for two in _neighbours(pair.source) if two not in self._neighbours]
-        return words, sorted(self._filled(pair.target) - self._fillers)
+        return self._new_words(pair), self._new_fillers(pair.target)
+
+    def _new_words(self, pair: Example) -> list[tuple[str, str]]:
+        return [two for two in _neighbours(pair.source) if two not in self._neighbours]
+
+    def _new_fillers(self, target: Words) -> list[tuple[Words, str]]:
+        if target not in self._new:  # outputs come again and again, and reading them takes time
+            self._new[target] = sorted(self._filled(target) - self._fillers)
+        return self._new[target]
 
     def _filled(self, tokens: Words) -> set[tuple[Words, str]]:
         preparation = self._preparation

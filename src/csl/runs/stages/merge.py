@@ -82,7 +82,7 @@ def as_rows(pairs: Iterable[Example], preparation: Preparation | None) -> Iterat
     """Give pairs as rows; outputs of raw text, which were kept as tokens, with the white space of training."""
     for pair in pairs:
         output = pair.target_text
-        if preparation:
+        if preparation and not preparation.spacing.is_plain:
             output = preparation.spacing.write(preparation.read(output).tokens)
         yield Row(pair.source_text, output, pair.meta)
 

@@ -26,6 +26,7 @@ from csl.sampling.sampler import Sampler
 log = Log("sample")
 DRAWS = 20  # of pairs with placeholders, at most, for a pair of raw text
 DEEPER = 2  # levels that derivations may have more than those of training, for raw text
+RAW_NUMBER = 20_000  # pairs of raw text, unless a number is given
 EVERY = 1000  # pairs between two lines of progress
 
 
@@ -47,6 +48,7 @@ class Sample(Stage):
 
     def run(self, work: Work) -> Figures:
         options, train = work.recipe.sampling, work.folder.examples()
+        number = number_of(work.folder, options)
         path, about = work.folder.path / "samples.tsv", {"licence": work.folder.licence()}
         try:
             if (check := work.folder.record.stages.get("check")) and not options.force and check.figures["refused"]:
@@ -55,12 +57,12 @@ class Sample(Stage):
         except NothingError as error:
             log.warning(f"nothing to sample: {error}")
             write_examples(path, [])
-            write_json(card_path(path), {"csl": __version__, "asked": options.number, "written": 0, **about})
+            write_json(card_path(path), {"csl": __version__, "asked": number, "written": 0, **about})
         else:
-            write_pairs(path, source, options.number, about=about)
+            write_pairs(path, source, number, about=about)
         made, known = list(read_examples(path)) if path.stat().st_size else [], set(train)
-        if len(made) < options.number:
-            log.warning(f"only {len(made):,} of {options.number:,} pairs: the grammar has no more of this kind")
+        if len(made) < number:
+            log.warning(f"only {len(made):,} of {number:,} pairs: the grammar has no more of this kind")
         new = sum(pair not in known for pair in made)
         figures = {"pairs": len(made), "distinct": len(set(made)), "new": new, "how": source_how(work.folder, options)}
         category = data_set(work.recipe.data.set).category if work.recipe.data.set else None
@@ -109,6 +111,12 @@ def sampler_of(work: Work, options: SampleOptions) -> Sampler:
         return Sampler(grammar, config, model=model, output_cfg=folder.output_cfg(), train=folder.training())
     except InputError as error:
         raise NothingError(str(error)) from error
+
+
+def number_of(folder: RunFolder, options: SampleOptions) -> int:
+    """Give how many pairs are wanted: fewer of raw text, unless the number is given."""
+    is_raw = options.preset == AUTO and folder.file("prepared/preparation.json") is not None
+    return RAW_NUMBER if is_raw and "number" not in options.model_fields_set else options.number
 
 
 def config_of(folder: RunFolder, options: SampleOptions) -> SampleConfig:
