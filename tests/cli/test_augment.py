@@ -198,3 +198,45 @@ def test_outputs_that_do_not_parse_are_named(questions: Path, tmp_path: Path) ->
     lines = done("augment", train, "--out", tmp_path / "run", "--force", "-n", 5)
     [warning] = [line for line in lines if "size(state(" in line and line.startswith("warning")]
     assert f"example {len(pairs) + 1}" in warning
+
+
+@pytest.fixture(scope="module")
+def sql(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("sql") / "sql.csv"
+    rows = [
+        f'"{question} {name}?","SELECT {column} FROM papers WHERE author = ""{name}""{order}"'
+        for name in ("Ada Lovelace", "Alan Turing", "Grace Hopper", "Kurt Goedel")
+        for question, column, order in (
+            ("Which papers did we read by", "title", ""), ("How many papers are there by", "COUNT(*)", ""),
+            ("What are the newest papers by", "title", " ORDER BY year DESC"),
+        )
+    ]  # fmt: skip
+    path.write_text("question,query\n" + "\n".join(rows) + "\n", "utf-8")
+    return path
+
+
+def test_synthetic_sql_is_read_by_its_own_parser(sql: Path, tmp_path: Path) -> None:
+    import sqlglot
+
+    more = tmp_path / "values.tsv"
+    done("augment", sql, "--out", tmp_path / "first", "--force", "-n", 20)
+    kinds = sorted({entry.type for entry in RunFolder(tmp_path / "first").preparation().values.entries})
+    assert len(kinds) == 1
+    more.write_text(f"{kinds[0]}\tEdsger Dijkstra\n", "utf-8")
+    done("augment", sql, "--out", tmp_path / "run", "--force", "-n", 20, "--values", more)
+    samples = list(read_examples(tmp_path / "run" / "samples.tsv"))
+    assert {pair.target_text for pair in samples} >= {
+        'SELECT title FROM papers WHERE author = "Edsger Dijkstra"',
+        'SELECT COUNT(*) FROM papers WHERE author = "Edsger Dijkstra"',
+    }
+    for pair in samples:
+        sqlglot.parse_one(pair.target_text)
+
+
+def test_chats_are_loaded_as_a_dataset(questions: Path, tmp_path: Path) -> None:
+    datasets = pytest.importorskip("datasets")
+    options = ("--input-column", "question", "--output-column", "program", "--force", "-n", 5, "--format", "chat")
+    done("augment", questions, "--out", tmp_path / "run", *options)
+    path = str(tmp_path / "run" / "augmented.jsonl")
+    loaded = datasets.load_dataset("json", data_files=path, split="train", cache_dir=str(tmp_path / "cache"))
+    assert {tuple(turn["role"] for turn in row["messages"]) for row in loaded} == {("user", "assistant")}
