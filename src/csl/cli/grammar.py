@@ -74,23 +74,30 @@ def export(
         Literal["gbnf", "lark"], typer.Option("--format", help="For llama.cpp and xgrammar, or for llguidance.")
     ],
     out: Annotated[Path, typer.Option(help="Write the grammar here.")],
-    joint: CfgJoint = "space",
+    joint: CfgJoint = None,
 ) -> None:
     """Write an output CFG as a grammar that constrained decoders load, without left recursion.
 
-    It accepts exactly the outputs of the CFG, as texts.
+    It accepts exactly the outputs of the CFG, as texts. Of a run on raw text, the categories with all known values.
     """
     from csl.errors import InputError
     from csl.files import refuse_input_as_output, write_text
     from csl.grammar import OutputCfg
     from csl.grammar.export import to_gbnf, to_lark
+    from csl.preparing.preparation import with_values
+    from csl.runs.folder import RunFolder
 
-    if file.is_dir():
-        file = file / "data" / "output.cfg"
-        if not file.is_file():
-            raise InputError("the run has no output CFG; give the file of one", file.parent.parent)
     refuse_input_as_output(out, file)
-    text = {"gbnf": to_gbnf, "lark": to_lark}[form](OutputCfg.read(file), joint)
+    cfg, preparation = None, None
+    if file.is_dir():
+        folder = RunFolder.open(file)
+        cfg, preparation = folder.output_cfg(), folder.preparation()
+        if cfg is None:
+            raise InputError("the run has no output CFG; give the file of one", file)
+    cfg = cfg or OutputCfg.read(file)
+    if preparation:
+        cfg = with_values(cfg, preparation.values)
+    text = {"gbnf": to_gbnf, "lark": to_lark}[form](cfg, joint or ("optional" if preparation else "space"))
     write_text(out, text)
     new_console().print(f"{out}: {len(text.splitlines()):,} lines, from {file}")
 

@@ -62,8 +62,11 @@ Resume = Annotated[
 CpuThreads = Annotated[int, typer.Option(min=1, max=1024, help="Threads; the result is the same for any number.")]
 Device = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
 CfgJoint = Annotated[
-    Literal["space", "optional", "none"],
-    typer.Option(help="What stands between two tokens of the output CFG: a space, at most one space, or nothing."),
+    Literal["space", "optional", "none"] | None,
+    typer.Option(
+        help="Between two tokens of the output CFG: a space, at most one space, or nothing. Default: space; with the "
+        "categories of raw text: optional."
+    ),
 ]
 Mask = Annotated[bool, typer.Option("--mask/--no-mask", help="Only write outputs of the run's output CFG, if any.")]
 TorchThreads = Annotated[

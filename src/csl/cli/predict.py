@@ -28,7 +28,7 @@ def predict(
     output_cfg: Annotated[
         Path | None, typer.Option(help="Only write outputs of this CFG. Default: that of the run, if it has one.")
     ] = None,
-    joint: CfgJoint = "space",
+    joint: CfgJoint = None,
     mask: Mask = True,
     device: Device = "auto",
     threads: TorchThreads = None,
@@ -62,7 +62,7 @@ def predict(
         model = Seq2Seq.load(run, device)
         found = model.predict(
             sources, beams=beams, k=k, scores=scores, batch_size=batch_size,
-            mask=OutputMask(cfg, model.codec, joint) if cfg else None,
+            mask=OutputMask(cfg, model.codec, joint or "space") if cfg else None,
             progress=lambda done: log.progress(f"predicted {done:,} of {len(sources):,}"),
         )  # fmt: skip
     named = (numbered([(p.text, p.log_prob) for p in outputs], ("output", "log_prob"), k) for outputs in found)

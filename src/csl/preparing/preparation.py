@@ -5,6 +5,7 @@
 All of it is learnt from the training pairs: the language of the outputs, values, categories, spacing, capitals.
 """
 
+from collections import defaultdict
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,6 +13,7 @@ from typing import Any
 
 from csl.examples import Example
 from csl.grammar import Rule
+from csl.grammar.output_cfg import OutputCfg, Production
 from csl.languages.casing import Casing
 from csl.languages.language import Language
 from csl.languages.program import Program
@@ -20,7 +22,7 @@ from csl.languages.spacing import Spacing
 from csl.languages.words import cut, normal
 from csl.preparing.categories import Categories
 from csl.preparing.trees import Schema
-from csl.preparing.values import Entry, Reading, Values, is_placeholder
+from csl.preparing.values import Entry, Reading, Values, is_placeholder, type_of_placeholder
 
 FALLBACK = LANGUAGES[-1]  # reads everything
 CAPITALS = 0.8  # of the names in the inputs of training have a capital, at least, if a capital tells a name
@@ -118,6 +120,21 @@ class Preparation:
             Spacing.from_json(data["input_spacing"]),
             Casing.from_json(data["casing"]) if data["casing"] is not None else None,
         )
+
+
+def with_values(cfg: OutputCfg, values: Values) -> OutputCfg:
+    """Put the known values of a type in place of its placeholders: a CFG of outputs as they are written."""
+    known: dict[str, dict[tuple[str, ...], None]] = defaultdict(dict)
+    for entry in values.entries:
+        known[entry.type][entry.tokens] = None
+    productions: list[Production] = []
+    for production in cfg.productions:
+        first = production.rhs[0]
+        if len(production.rhs) == 1 and isinstance(first, str) and is_placeholder(first):
+            productions += (Production(production.lhs, tokens) for tokens in known[type_of_placeholder(first)])
+        else:
+            productions.append(production)
+    return OutputCfg(productions)
 
 
 @dataclass(frozen=True)

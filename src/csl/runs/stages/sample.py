@@ -128,13 +128,16 @@ def config_of(folder: RunFolder, options: SampleOptions) -> SampleConfig:
     given = {name: value for name, value in config.model_dump().items() if value != usual[name]}
     if "temperature" in given:
         given["strategy"] = config.strategy
-    return for_raw_text(folder.model()).model_copy(update=given)
+    model = folder.model() if folder.file("model.npz") else None
+    return for_raw_text(model).model_copy(update=given)
 
 
-def for_raw_text(model: Model) -> SampleConfig:
-    """Give the options of drawing for raw text: a little deeper than training is."""
-    deepest = min(PRESETS["raw"].max_depth, (model.levels or DEEPER) + DEEPER)
-    return PRESETS["raw"].model_copy(update={"max_depth": deepest})
+def for_raw_text(model: Model | None) -> SampleConfig:
+    """Give the options of drawing for raw text: a little deeper than training is, as far as that is known."""
+    raw = PRESETS["raw"]
+    if model is None or model.levels is None:
+        return raw
+    return raw.model_copy(update={"max_depth": min(raw.max_depth, model.levels + DEEPER)})
 
 
 def drawn(sampler: Sampler, options: SampleOptions, engine: Threads) -> Pairs:
