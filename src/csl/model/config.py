@@ -49,6 +49,7 @@ MANY_EXAMPLES = 5000
 
 
 EXAMPLES_A_STATE = 12  # with fewer, states tell contexts apart that are alike, and nothing new is drawn
+EXAMPLES_FITTED = 4000  # in all starts together
 RAW = FitConfig(states=32, optimizer="em", steps=50, restarts=5)  # for examples of raw text
 
 
@@ -56,7 +57,8 @@ def choose(rules: int, examples: int, *, prepared: bool = False) -> tuple[FitCon
     """Choose options by the size of the data; return also the reason."""
     if prepared:
         states = max(2, min(RAW.states, examples // EXAMPLES_A_STATE))
-        config = RAW.model_copy(update={"states": states, "restarts": 5 if examples <= MANY_EXAMPLES else 1})
+        restarts = max(1, min(RAW.restarts, EXAMPLES_FITTED // max(1, examples)))
+        config = RAW.model_copy(update={"states": states, "restarts": restarts})
         return config, f"raw text: {config.states} states, {config.steps} passes of EM, {config.restarts} starts"
     config = PRESETS["cogs" if examples > MANY_EXAMPLES else "geoquery"]
     options = f"{config.states} states, {config.steps:,} steps, learning rate {config.learning_rate}"
