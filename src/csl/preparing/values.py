@@ -5,31 +5,37 @@ values; each has a *type*, named after its operator or key, and slots that share
 largest constituent that its words decide (`stateid('texas')`, not only `texas`). In examples to learn from, a value is
 replaced by a placeholder of its type on both sides (`«stateid»0`), and comes back exactly as it was.
 
-Words are compared without case, number words as digits, `_`, `-` and capitals inside of identifiers as spaces. Linear
-in the tokens of the pairs.
+How they are found: `csl.preparing.linking`. Linear in the tokens of the pairs.
 """
 
 import re
 from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import product
 from math import log
 from typing import Any
 
-from csl.languages.program import Kind
-from csl.languages.words import normal
+from csl.preparing.linking import (
+    DISTINCT,
+    Path,
+    Span,
+    Words,
+    climb,
+    comparable,
+    count_seen,
+    deciding,
+    find_aliases,
+    known_spans,
+    leaves_in,
+    merge_types,
+    open_slots,
+    slot_name,
+    type_name,
+)
 from csl.preparing.trees import Node
 
-LINKED = 0.5  # of the leaves of a slot, at least, if it holds values
-DISTINCT = 3  # values of a slot, at least; or two if nearly all leaves are linked
-NEARLY_ALL = 0.9
-TRUSTED = 0.1  # of the inputs with the words of a value have it in the output, at least
-DECIDED = 0.9  # of the values that occur more than once decide what is around them, at least
-ALIAS = 0.5  # of the inputs with a part of a value have the value in the output, at least, if it stands for it
-LONG = 3  # letters of a word in such a part, at least
-SHARED = 0.5  # of the values of a slot are values of another, at least, if both have one type
 VARIANTS = 16  # ways to read the values of an input, at most
 OPTIONS = 3  # types that one span of words may have, at most
 OPEN_SPANS = 2  # spans of unknown words that are taken for values, at most
@@ -37,18 +43,7 @@ OPEN_TYPES = 6  # types that they may have
 COPIED = 0.5  # of the values of such a type are copied in one way, at least
 MOST = 6  # placeholders of one type in an example are numbered below this
 
-Words = tuple[str, ...]
-Span = tuple[int, int]
-Path = tuple[int, ...]
 _PLACEHOLDER = re.compile(r"«(.+)»\d+")
-_PIECES = re.compile(r"[^\W_]+|[^\w\s]")
-_CAPITAL = re.compile(r"(?<=[^\W\d_])(?<![A-Z])(?=[A-Z])")
-_PART = re.compile(r"[.:/]")
-_NUMBERS = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
-    "eighteen nineteen twenty"
-)
-_DIGITS = {word: str(number) for number, word in enumerate(_NUMBERS.split())} | {"a": "1", "an": "1"}
 
 
 @dataclass(frozen=True)
@@ -103,18 +98,18 @@ class Values:
     def learn(cls, pairs: Sequence[tuple[Words, Node]]) -> "Values":
         """Find the types and values of a training set of (normal form of the input, output)."""
         sources, trees = [source for source, _ in pairs], [tree for _, tree in pairs]
-        found = [list(_leaves_in(*pair, {})) for pair in pairs]
-        slots = _open_slots(trees, found)
-        aliases = _aliases(pairs, slots, found)
-        found = [[link for link in _leaves_in(*pair, aliases) if slot_name(link.node) in slots] for pair in pairs]
-        seen = _seen(sources, found)
+        found = [list(leaves_in(*pair, {})) for pair in pairs]
+        slots = open_slots(trees, found)
+        aliases = find_aliases(pairs, slots, found)
+        found = [[link for link in leaves_in(*pair, aliases) if slot_name(link.node) in slots] for pair in pairs]
+        seen = count_seen(sources, found)
         found = [[link for link in links if link.words in seen] for links in found]
-        leaves = _types(slots, found)
+        leaves = merge_types(slots, found)
         climbs: frozenset[str] = frozenset()
-        while more := _deciding(trees, found, leaves) - climbs:
+        while more := deciding(trees, found, leaves) - climbs:
             climbs |= more
-            found = [list(_climb(tree, links, more, leaves)) for tree, links in zip(trees, found, strict=True)]
-        values = cls({**leaves, **_types(slots, found)}, climbs, aliases, seen, ())
+            found = [list(climb(tree, links, more, leaves)) for tree, links in zip(trees, found, strict=True)]
+        values = cls({**leaves, **merge_types(slots, found)}, climbs, aliases, seen, ())
         counts = Counter(
             (values.type_of(link.node), source[slice(*link.spans[0])], link.node.tokens)
             for source, links in zip(sources, found, strict=True)
@@ -147,7 +142,7 @@ class Values:
         """Add values that training lacks; what is known of others stays."""
         known = {(entry.type, entry.words, entry.tokens) for entry in self.entries}
         new = [entry for entry in entries if (entry.type, entry.words, entry.tokens) not in known]
-        seen = {tuple(map(_comparable, entry.words)): entry.count for entry in new}
+        seen = {tuple(map(comparable, entry.words)): entry.count for entry in new}
         return replace(self, seen=seen | dict(self.seen), entries=(*self.entries, *dict.fromkeys(new)))
 
     def copied(self, kind: str, words: Words) -> Words | None:
@@ -156,14 +151,14 @@ class Values:
 
     def type_of(self, node: Node) -> str:
         """Name the type of a constituent that is a value."""
-        name = _type_name(node)
+        name = type_name(node)
         return self.types.get(name, name)
 
     def link(self, source: Words, tree: Node, lists: Container[str] = ()) -> Linked:
         """Replace the values of a pair by placeholders; items of these lists are put in the order of the input."""
-        links = [link for link in _leaves_in(source, tree, self.aliases) if slot_name(link.node) in self.types]
+        links = [link for link in leaves_in(source, tree, self.aliases) if slot_name(link.node) in self.types]
         links = [link for link in links if link.words in self.seen or link.words not in self._by_words]
-        while links != (higher := list(_climb(tree, links, self.climbs, self.types))):
+        while links != (higher := list(climb(tree, links, self.climbs, self.types))):
             links = higher
         free: dict[tuple[str, Words], list[Span]] = {}
         taken: set[int] = set()
@@ -193,7 +188,7 @@ class Values:
         """The commonest entry of each type, for words."""
         best: dict[tuple[Words, str], Entry] = {}
         for entry in sorted(self.entries, key=lambda entry: entry.count):
-            best[tuple(map(_comparable, entry.words)), entry.type] = entry
+            best[tuple(map(comparable, entry.words)), entry.type] = entry
         found: dict[Words, list[Entry]] = defaultdict(list)
         for (words, _), entry in sorted(best.items()):
             found[words].append(entry)
@@ -201,9 +196,9 @@ class Values:
 
     def readings(self, source: Words) -> list[Reading]:
         """Give the ways to read the values of an input, the most probable first."""
-        words = tuple(map(_comparable, source))
+        words = tuple(map(comparable, source))
         longest = max(map(len, self._by_words), default=0)
-        spans = sorted(_known_spans(words, self._by_words, longest), key=lambda span: (span[0] - span[1], span))
+        spans = sorted(known_spans(words, self._by_words, longest), key=lambda span: (span[0] - span[1], span))
         chosen: list[Span] = []
         for span in spans:
             if all(span[1] <= a or b <= span[0] for a, b in chosen):
@@ -308,242 +303,8 @@ class _Manner:
         return (*self.before, *_copy(words, self.way), *self.after)
 
 
-@dataclass(frozen=True)
-class _Link:
-    """A constituent of an output and the spans of the input that have its words."""
-
-    node: Node
-    path: Path  # from the root, by the places of children
-    words: Words  # as they are compared
-    spans: tuple[Span, ...]
-
-
-def slot_name(node: Node) -> str:
-    """Name the slot of a leaf: a key, the operator of one argument, or operator and place."""
-    match node.slot:
-        case (operator, "1", _) | (operator, "*"):
-            return _one_word(operator)
-        case (operator, _, place):
-            return _one_word(f"{operator}.{place}")
-    return _one_word(node.slot[-1])
-
-
-def _one_word(name: str) -> str:
-    """Make a name a part of a token: a key may have spaces in it, or be empty."""
-    return "_".join(name.split()) or "value"
-
-
 def _split(text: str) -> Words:
     return tuple(text.split(" "))
-
-
-def _type_name(node: Node) -> str:
-    return slot_name(node) if node.is_literal else _one_word(node.label)
-
-
-def _kind(node: Node, types: Mapping[str, str]) -> str:
-    """Tell constituents apart that may decide what is around them: leaves by their type, others by their label."""
-    return f"{types.get(name := slot_name(node), name)} leaf" if node.is_literal else node.label
-
-
-def _comparable(word: str) -> str:
-    return _DIGITS.get(word, word)
-
-
-@lru_cache(maxsize=100_000)
-def _spellings(kind: Kind, label: str) -> tuple[Words, ...]:
-    """Give the words under which a leaf may be in an input: as pieces, whole, or an identifier without its first parts.
-
-    >>> _spellings("name", "en.weekly_standup")
-    (('en', '.', 'weekly', 'standup'), ('en.weekly_standup',), ('weekly', 'standup'))
-    """
-    parts = _PART.split(label) if kind in ("name", "string") else []
-    texts = [label, *(" ".join(parts[i:]) for i in range(1, len(parts)))]
-    texts += [label.replace("-", " ")] if parts and "-" in label else []
-    pieces = [tuple(_comparable(normal(word)) for word in _PIECES.findall(_CAPITAL.sub(" ", text))) for text in texts]
-    whole = (_comparable(normal(label)),)
-    return tuple(words for words in (pieces[0], whole, *pieces[1:]) if any(word[:1].isalnum() for word in words))
-
-
-def _leaves_in(source: Words, tree: Node, aliases: Mapping[Words, tuple[Words, ...]]) -> Iterator[_Link]:
-    """Give the leaves of an output whose words are in the input."""
-    words = tuple(_comparable(word) for word in source)
-    places: dict[str, list[int]] = defaultdict(list)
-    for i, word in enumerate(words):
-        places[word].append(i)
-
-    def visit(node: Node, path: Path) -> Iterator[_Link]:
-        if node.is_literal:
-            own = _spellings(node.kind, node.label)
-            for spelled in (*own, *(aliases.get(own[0], ()) if own else ())):
-                n = len(spelled)
-                spans = tuple((i, i + n) for i in places.get(spelled[0], ()) if words[i : i + n] == spelled)
-                if spans:
-                    yield _Link(node, path, spelled, spans)
-                    return
-        for i, child in enumerate(node.children):
-            yield from visit(child, (*path, i))
-
-    yield from visit(tree, ())
-
-
-def _open_slots(trees: Sequence[Node], found: Sequence[Sequence[_Link]]) -> set[str]:
-    """Find the slots whose leaves are mostly in the input."""
-    leaves = Counter(slot_name(node) for tree in trees for node in tree.walk() if node.is_literal)
-    linked = Counter(slot_name(link.node) for links in found for link in links)
-    distinct: dict[str, set[Words]] = defaultdict(set)
-    for links in found:
-        for link in links:
-            distinct[slot_name(link.node)].add(link.words)
-    return {
-        slot
-        for slot, number in linked.items()
-        if number >= (LINKED if len(distinct[slot]) >= DISTINCT else NEARLY_ALL) * leaves[slot]
-        and len(distinct[slot]) > 1
-    }
-
-
-def _aliases(
-    pairs: Sequence[tuple[Words, Node]], slots: set[str], found: Sequence[Sequence[_Link]]
-) -> dict[Words, tuple[Words, ...]]:
-    """Find parts of values that stand for the whole in inputs, and mostly for nothing else."""
-    whole: Counter[tuple[Words, Words]] = Counter()
-    for (source, tree), links in zip(pairs, found, strict=True):
-        inside = {link.path for link in links}
-        words = tuple(map(_comparable, source))
-        for path, node in _paths(tree):
-            if node.is_literal and path not in inside and slot_name(node) in slots:
-                for spelled in _spellings(node.kind, node.label)[:1]:
-                    whole.update((part, spelled) for part in _parts(spelled, words))
-    parts = dict.fromkeys(part for part, _ in whole)
-    longest = max(map(len, parts), default=0)
-    seen: Counter[Words] = Counter()
-    for source, _ in pairs:
-        words = tuple(map(_comparable, source))
-        seen.update({words[a:b] for a, b in _known_spans(words, parts, longest)})
-    aliases: dict[Words, list[Words]] = defaultdict(list)
-    for (part, spelled), count in sorted(whole.items(), key=lambda item: (-len(item[0][0]), item)):
-        if count > 1 and count >= ALIAS * seen[part]:
-            aliases[spelled].append(part)
-    return {spelled: tuple(found) for spelled, found in aliases.items()}
-
-
-def _parts(spelled: Words, words: Words) -> Iterator[Words]:
-    """Give the longest parts of a value that are in an input, from each of its words on, if there is a long word."""
-    for a in range(len(spelled)):
-        for b in range(len(spelled), a, -1):
-            part = spelled[a:b]
-            if b - a < len(spelled) and max(map(len, part)) >= LONG and _is_in(part, words):
-                yield part
-                break
-
-
-def _is_in(part: Words, words: Words) -> bool:
-    return any(words[i : i + len(part)] == part for i in range(len(words) - len(part) + 1))
-
-
-def _paths(node: Node, path: Path = ()) -> Iterator[tuple[Path, Node]]:
-    yield path, node
-    for i, child in enumerate(node.children):
-        yield from _paths(child, (*path, i))
-
-
-def _seen(sources: Sequence[Words], found: Sequence[Sequence[_Link]]) -> dict[Words, int]:
-    """Count how often words of values are in inputs, but for words that are too rarely values."""
-    known = dict.fromkeys(link.words for links in found for link in links)
-    longest = max(map(len, known), default=0)
-    seen: Counter[Words] = Counter()
-    linked: Counter[Words] = Counter()
-    for source, links in zip(sources, found, strict=True):
-        words = tuple(map(_comparable, source))
-        inside = [span for link in links for span in link.spans]
-        for a, b in _known_spans(words, known, longest):
-            part = any(c <= a and b <= d and d - c > b - a for c, d in inside)
-            if not part:
-                seen[words[a:b]] += 1
-        linked.update(words[a:b] for a, b in set(inside))
-    return {words: seen[words] for words in known if linked[words] > TRUSTED * seen[words] > 0}
-
-
-def _known_spans(words: Words, known: Mapping[Words, object], longest: int) -> Iterator[Span]:
-    for a in range(len(words)):
-        for b in range(a + 1, min(len(words), a + longest) + 1):
-            if words[a:b] in known:
-                yield a, b
-
-
-def _around(tree: Node, link: _Link, links: Sequence[_Link]) -> Node | None:
-    """Give the constituent around a linked one if all of it may be a value: only literals, and no other link in it."""
-    if len(link.path) < 2:  # the whole output is no value
-        return None
-    parent = tree
-    for i in link.path[:-1]:
-        parent = parent.children[i]
-    if parent.kind in ("member", "list"):
-        return None
-    only = all(node.is_literal or node.children for node in parent.walk())
-    inside = sum(other.path[: len(link.path) - 1] == link.path[:-1] for other in links)
-    return parent if only and inside == 1 else None
-
-
-def _deciding(trees: Sequence[Node], found: Sequence[Sequence[_Link]], types: Mapping[str, str]) -> frozenset[str]:
-    """Find what decides, wherever it occurs, the constituent around it.
-
-    All of a kind do if nearly every value that occurs more than once does. A single value does if what is around it has
-    literals that the input does not have: `area(name('Paris'), country('France'))`; then so do all others in its place.
-    """
-    around: dict[str, dict[Words, Counter[Words | None]]] = defaultdict(lambda: defaultdict(Counter))
-    by_label: dict[tuple[str, str], dict[Words, Counter[Words | None]]] = defaultdict(lambda: defaultdict(Counter))
-    hidden: dict[str, set[str]] = defaultdict(set)  # kind → labels of constituents with literals of their own
-    for tree, links in zip(trees, found, strict=True):
-        for link in links:
-            parent = _around(tree, link, links)
-            around[_kind(link.node, types)][link.node.tokens][parent.tokens if parent else None] += 1
-            if parent:
-                by_label[_kind(link.node, types), parent.label][link.node.tokens][parent.tokens] += 1
-            if parent and sum(node.is_literal for node in parent.walk()) > sum(n.is_literal for n in link.node.walk()):
-                hidden[_kind(link.node, types)].add(parent.label)
-    deciding = set()
-    for kind, by_value in around.items():
-        if _decided(by_value):
-            deciding.add(kind)
-        else:
-            deciding |= {f"{kind} in {label}" for label in hidden[kind] if _decided(by_label[kind, label])}
-    return frozenset(deciding)
-
-
-def _decided(by_value: Mapping[Words, Counter[Words | None]]) -> bool:
-    often = [counts for counts in by_value.values() if counts.total() > 1]
-    agreeing = sum(max((n for tokens, n in counts.items() if tokens), default=0) for counts in often)
-    return bool(often) and agreeing >= DECIDED * sum(counts.total() for counts in often)
-
-
-def _climb(tree: Node, links: Sequence[_Link], climbs: frozenset[str], types: Mapping[str, str]) -> Iterator[_Link]:
-    for link in links:
-        parent = _around(tree, link, links)
-        if parent and (_kind(link.node, types) in climbs or f"{_kind(link.node, types)} in {parent.label}" in climbs):
-            yield replace(link, node=parent, path=link.path[:-1])
-        else:
-            yield link
-
-
-def _types(slots: set[str], found: Sequence[Sequence[_Link]]) -> dict[str, str]:
-    """Give places that share values one type, named after the commonest of them; a key or an operator is its own."""
-    counts: dict[str, Counter[Words]] = defaultdict(Counter)
-    for links in found:
-        for link in links:
-            counts[_type_name(link.node)][link.node.tokens] += 1
-    names = sorted(counts, key=lambda name: (-counts[name].total(), name))
-    types: dict[str, str] = {}
-    for name in names:
-        others = [other for other in names if types.get(other) == other and "." in other and "." in name]
-        same = [other for other in others if _overlap(counts[name], counts[other]) >= SHARED]
-        types[name] = same[0] if same else name
-    return {slot: types.get(slot, slot) for slot in sorted({*slots, *types})}
-
-
-def _overlap(a: Mapping[Words, int], b: Mapping[Words, int]) -> float:
-    return len(a.keys() & b.keys()) / min(len(a), len(b))
 
 
 def _with_placeholders(source: Words, spans: Mapping[Span, str]) -> Words:
