@@ -44,8 +44,7 @@ def choose(examples: Sequence[Example], own: Iterable[Rule] = (), output_cfg: Ou
     """Look at the examples and choose options, and seeds beside your own."""
     check(examples)
     distinct = sorted(set(examples), key=lambda e: (len(e.source_text), e.source_text, e.target_text))
-    words = Counter(token for example in distinct for token in set(example.source))
-    rare = sum(any(words[token] == 1 for token in example.source) for example in distinct) / len(distinct)
+    rare = rare_words(distinct)
     copies = [_copied(example) for example in distinct]
     copying = sum(map(bool, copies)) / len(distinct)
     in_a_row = sum(map(_repeats_in_a_row, distinct)) / len(distinct)
@@ -77,6 +76,12 @@ def choose(examples: Sequence[Example], own: Iterable[Rule] = (), output_cfg: Ou
     reasons.append(f"{copying:.0%} of the examples have a word on both sides: {rules}")
     more, reason = _words(distinct, config, [*own, *seeds], output_cfg)
     return Choice(config, (*seeds, *more), (*reasons, *reason))
+
+
+def rare_words(distinct: Collection[Example]) -> float:
+    """Give the share of examples whose input has a word that no other has: it is small if inputs are generated."""
+    words = Counter(token for example in distinct for token in set(example.source))
+    return sum(any(words[token] == 1 for token in example.source) for example in distinct) / max(1, len(distinct))
 
 
 def missed_by_presets(examples: Collection[Example]) -> str | None:

@@ -72,6 +72,7 @@ class _Builder:
     def __init__(self, names: Mapping[Slot, Category], orders: Mapping[str, Sequence[str]]) -> None:
         self._names = names
         self._orders = orders
+        self._records = {(label, "*") for label in orders}  # slots of members that come in an order
         self._lists: Counter[Production] = Counter()
         self._bodies: dict[Shape, dict[_Body, None]] = defaultdict(dict)
         self._applied: dict[tuple[Symbols, Symbols, tuple[str, ...]], set[str]] = defaultdict(set)
@@ -90,11 +91,16 @@ class _Builder:
             body = _Body((*before, *first, items, *after), None)  # without brackets there are two items, at least
         else:
             children = iter(node.children)
-            symbols = tuple(self._names[next(children).slot] if token is None else token for token in node.pattern)
-            own = [i for i, token in enumerate(symbols) if token == node.operator]
+            symbols = tuple(self._category(next(children)) if token is None else token for token in node.pattern)
+            own = [i for i, token in enumerate(symbols) if token == node.operator and node.kind != "member"]
             body = _Body(symbols, own[0] if len(own) == 1 and node.children else None)
             self._count_applied(node, body)
         self._bodies[_shape(node)][body] = None
+
+    def _category(self, node: Node) -> Category:
+        """Give the category of a node: that of its slot; members that come in an order have one for each key."""
+        category = self._names[node.slot]
+        return Category(f"{category.name}_{node.label}") if self._is_ordered(_shape(node)) else category
 
     def _items(self, node: Node, joint: Symbols | None) -> Category:
         """Give the category of the items of a list, with commas or whatever is between them."""
@@ -153,7 +159,7 @@ class _Builder:
         return counts
 
     def _is_ordered(self, shape: Shape) -> bool:
-        return shape[0] == "member" and shape[1] in self._orders
+        return shape[0] == "member" and shape[1] in self._records
 
     def seed_rules(self) -> Iterator[Rule]:
         """Give rules for operators whose argument is not said: ⟨NT_1, NT_1 ( all )⟩."""
@@ -184,7 +190,7 @@ def _shape(node: Node) -> Shape:
     if node.is_literal:
         return ("leaf", node.tokens)
     if node.kind == "member":
-        return ("member", node.slot[0], node.label)
+        return ("member", node.slot, node.label)
     return ("list" if node.kind == "list" else len(node.children), node.label)
 
 

@@ -258,19 +258,23 @@ def climb(tree: Node, links: Sequence[Link], climbs: frozenset[str], types: Mapp
             yield link
 
 
-def merge_types(slots: set[str], found: Sequence[Sequence[Link]]) -> dict[str, str]:
-    """Give places that share values one type, named after the commonest of them; a key or an operator is its own."""
+def merge_types(found: Sequence[Sequence[Link]]) -> dict[str, str]:
+    """Give slots that share values one type, named after the commonest of them; a key is a type of its own."""
     counts: dict[str, Counter[Words]] = defaultdict(Counter)
+    keys: set[str] = set()
     for links in found:
         for link in links:
-            counts[type_name(link.node)][link.node.tokens] += 1
+            name = type_name(link.node)
+            counts[name][link.node.tokens] += 1
+            if link.node.is_literal and len(link.node.slot) == 2 and link.node.slot[1] != "*":
+                keys.add(name)
     names = sorted(counts, key=lambda name: (-counts[name].total(), name))
     types: dict[str, str] = {}
     for name in names:
-        others = [other for other in names if types.get(other) == other and "." in other and "." in name]
+        others = [other for other in names if types.get(other) == other and not keys & {name, other}]
         same = [other for other in others if _overlap(counts[name], counts[other]) >= SHARED]
         types[name] = same[0] if same else name
-    return {slot: types.get(slot, slot) for slot in sorted({*slots, *types})}
+    return types
 
 
 def _overlap(a: Mapping[Words, int], b: Mapping[Words, int]) -> float:

@@ -131,11 +131,13 @@ def _node(program: Program, constituent: Constituent, slot: Slot, schema: Schema
     pattern = _pattern(program, constituent, inner)
     if kind == "list" and len(pattern) == len(inner):
         kind = "call"  # items side by side, with nothing that says how many there may be
+    elif kind == "call" and inner and all(child.kind == "member" for child in inner):
+        kind = "list"  # keyword arguments: any of them
     children = []
     for i, child in enumerate(inner):
         if kind == "member":
             place: Slot = (slot[0], label)
-        elif kind == "list" or child.kind == "member":
+        elif kind == "list":
             place = (label, "*")
         else:
             place = (label, str(len(inner)), str(i))
@@ -160,18 +162,17 @@ def _pattern(program: Program, constituent: Constituent, inner: Sequence[Constit
 
 
 def _orders(trees: Iterable[Node]) -> dict[str, list[str]]:
-    """Give the keys of each record in their usual order; none where a key is repeated."""
+    """Give the keys of each record in their usual order; none where a key is repeated, or not all items have one."""
     records: dict[str, list[list[str]]] = defaultdict(list)
+    mixed: set[str] = set()
     for tree in trees:
         for node in tree.walk():
             keys = [child.label for child in node.children if child.kind == "member"]
-            if node.children and len(keys) == len(node.children):
+            if node.children and len(set(keys)) == len(node.children):
                 records[node.label].append(keys)
-    return {
-        label: _usual_order(rows)
-        for label, rows in records.items()
-        if all(len(set(keys)) == len(keys) for keys in rows)
-    }
+            elif node.children:
+                mixed.add(node.label)
+    return {label: _usual_order(rows) for label, rows in records.items() if label not in mixed}
 
 
 def _usual_order(rows: Sequence[Sequence[str]]) -> list[str]:

@@ -88,7 +88,8 @@ def type_of_placeholder(token: str) -> str:
 class Values:
     """The types of a data set and what is known of them."""
 
-    types: Mapping[str, str]  # slot name → type
+    slots: Mapping[str, str]  # name of a slot of values → type of the leaves in it
+    types: Mapping[str, str]  # name of a slot, or label of a constituent → type of the values that they are
     climbs: frozenset[str]  # what decides the constituent around it: kinds of constituents, or single values
     aliases: Mapping[Words, tuple[Words, ...]]  # words of a leaf → parts of them that inputs have instead
     seen: Mapping[Words, int]  # how often the words of a value are in an input, and not part of a longer value
@@ -104,12 +105,12 @@ class Values:
         found = [[link for link in leaves_in(*pair, aliases) if slot_name(link.node) in slots] for pair in pairs]
         seen = count_seen(sources, found)
         found = [[link for link in links if link.words in seen] for links in found]
-        leaves = merge_types(slots, found)
+        leaves = {slot: slot for slot in sorted(slots)} | merge_types(found)
         climbs: frozenset[str] = frozenset()
         while more := deciding(trees, found, leaves) - climbs:
             climbs |= more
             found = [list(climb(tree, links, more, leaves)) for tree, links in zip(trees, found, strict=True)]
-        values = cls({**leaves, **merge_types(slots, found)}, climbs, aliases, seen, ())
+        values = cls(leaves, merge_types(found), climbs, aliases, seen, ())
         counts = Counter(
             (values.type_of(link.node), source[slice(*link.spans[0])], link.node.tokens)
             for source, links in zip(sources, found, strict=True)
@@ -120,6 +121,7 @@ class Values:
     def to_json(self) -> dict[str, Any]:
         """Return what `from_json` takes; words and tokens have no spaces in them."""
         return {
+            "slots": dict(self.slots),
             "types": dict(self.types),
             "climbs": sorted(self.climbs),
             "aliases": {" ".join(words): [" ".join(part) for part in parts] for words, parts in self.aliases.items()},
@@ -131,6 +133,7 @@ class Values:
     def from_json(cls, data: Mapping[str, Any]) -> "Values":
         """Rebuild what `to_json` gave."""
         return cls(
+            data["slots"],
             data["types"],
             frozenset(data["climbs"]),
             {_split(words): tuple(map(_split, parts)) for words, parts in data["aliases"].items()},
@@ -156,9 +159,9 @@ class Values:
 
     def link(self, source: Words, tree: Node, lists: Container[str] = ()) -> Linked:
         """Replace the values of a pair by placeholders; items of these lists are put in the order of the input."""
-        links = [link for link in leaves_in(source, tree, self.aliases) if slot_name(link.node) in self.types]
+        links = [link for link in leaves_in(source, tree, self.aliases) if slot_name(link.node) in self.slots]
         links = [link for link in links if link.words in self.seen or link.words not in self._by_words]
-        while links != (higher := list(climb(tree, links, self.climbs, self.types))):
+        while links != (higher := list(climb(tree, links, self.climbs, self.slots))):
             links = higher
         free: dict[tuple[str, Words], list[Span]] = {}
         taken: set[int] = set()

@@ -10,6 +10,7 @@ from csl.examples import Example, write_examples
 from csl.files import read_lines, write_json
 from csl.grammar import write_grammar
 from csl.grammar.output_cfg import OutputCfg
+from csl.induction.auto import rare_words
 from csl.languages.registry import detect, language
 from csl.log import Log
 from csl.preparing.preparation import Prepared, prepare
@@ -21,6 +22,7 @@ from csl.runs.stage import Stage, Work
 log = Log("prepare")
 FLAT = "tokens"  # the language of outputs that are tokens between spaces
 NONE = "none"  # in place of a language: the data is prepared already
+GENERATED = 0.01  # of the examples have a word of their own, at least, if their inputs were written by people
 SHOWN = 80  # characters of an output that does not parse
 LOOKED_AT = 200  # outputs, to see whether they have structure
 ACCEPTED = 0.5  # of the outputs, at least, that an output CFG must accept to be the one for them
@@ -94,8 +96,8 @@ def find_preparation(
         spoken = language(name) if name else detect([pair.target_text for pair in pairs]).language
     except ValueError as error:
         raise InputError(f"--output-language: {error}, {NONE}") from error
-    if spoken.name == FLAT and not name and not _has_structure([pair.target_text for pair in pairs]):
-        return None
+    if spoken.name == FLAT and not name and (rare_words(set(pairs)) < GENERATED or not _has_structure(pairs)):
+        return None  # tokens of a generator, or without brackets: others have prepared them
     if output_cfg and _share(output_cfg, [pair.target for pair in pairs]) >= ACCEPTED:
         return None
     log.progress(f"outputs are {spoken.name}; looking for values and categories …")
@@ -105,9 +107,9 @@ def find_preparation(
     return found
 
 
-def _has_structure(outputs: Sequence[str]) -> bool:
+def _has_structure(pairs: Sequence[Example]) -> bool:
     """Whether most outputs that are tokens between spaces have something in brackets."""
-    distinct = sorted(set(outputs))[:LOOKED_AT]
+    distinct = sorted({pair.target_text for pair in pairs})[:LOOKED_AT]
     programs = [language(FLAT).read(output) for output in distinct]
     return (
         sum(any(child.children for child in p.root.walk() if child is not p.root) for p in programs) > len(programs) / 2
