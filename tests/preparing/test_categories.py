@@ -122,3 +122,12 @@ def test_categories_of_any_outputs_are_fit_for_use(name: str, texts: dict[str, l
     programs = [language(name).read(text) for text in texts[name]]
     schema = Schema.learn(programs)
     assert all(found.cfg.accepts(schema.tree(program).tokens) for program in programs)
+
+
+def test_keyword_arguments_are_any_of_their_keys_in_order() -> None:
+    texts = ["help(agent=dog, theme=rose)", "help(theme=cat)", "help(agent=cat, ccomp=help(theme=dog))"]
+    cfg = learn("calls", texts).cfg
+    cfg.check()
+    assert accepts(cfg, "help(agent=dog, ccomp=help(agent=cat, theme=rose))")
+    assert not accepts(cfg, "help(theme=rose, agent=dog)")
+    assert not accepts(cfg, "help(agent=dog, agent=cat)")
