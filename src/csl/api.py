@@ -120,10 +120,13 @@ def augment(  # noqa: PLR0913 — the options of each stage, all by name
     model = fitting.fit(grammar, learnt, fit_config, output_cfg=cfg, engine=engine).model
     warnings: list[str] = []
     if check:
-        warnings += checking.check(
+        found_out = checking.check(
             examples, config, fit_config, grammar=grammar, preparation=preparation, seed_rules=own,
             auto=not induction and preset == AUTO, output_cfg=output_cfg, engine=engine,
-        )["warnings"]  # fmt: skip
+        )  # fmt: skip
+        warnings += found_out["warnings"]
+        if found_out["refused"]:
+            warnings.append(f"synthetic pairs may do harm: {found_out['refused']}")
     drawing = sampling or (for_raw_text(model) if raw else _sampling(preset))
     synthetic: list[Example] = []
     try:

@@ -3,6 +3,7 @@
 import json
 import shutil
 from collections import Counter
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -240,3 +241,15 @@ def test_chats_are_loaded_as_a_dataset(questions: Path, tmp_path: Path) -> None:
     path = str(tmp_path / "run" / "augmented.jsonl")
     loaded = datasets.load_dataset("json", data_files=path, split="train", cache_dir=str(tmp_path / "cache"))
     assert {tuple(turn["role"] for turn in row["messages"]) for row in loaded} == {("user", "assistant")}
+
+
+def test_columns_of_parquet_files_keep_their_types(questions: Path, tmp_path: Path) -> None:
+    parquet, arrow = pytest.importorskip("pyarrow.parquet"), pytest.importorskip("pyarrow")
+    lines = [line.split(",") for line in questions.read_text("utf-8").splitlines()[1:]]
+    columns = {"question": [x for _, x, _ in lines], "program": [y for *_, y in lines]}
+    parquet.write_table(arrow.table({**columns, "when": [datetime(2020, 1, 1)] * len(lines)}), tmp_path / "x.parquet")
+    done("augment", tmp_path / "x.parquet", "--out", tmp_path / "run", "--force", "-n", 5)
+    before, after = (parquet.read_table(path) for path in (tmp_path / "x.parquet", tmp_path / "run/augmented.parquet"))
+    assert after.schema.equals(before.schema)
+    assert after.slice(0, len(lines)).equals(before)
+    assert after.num_rows > len(lines)

@@ -89,7 +89,7 @@ def sample(
     """
     from csl.engine import Threads
     from csl.examples.formats import write_rows
-    from csl.examples.formats.row import load_rows
+    from csl.examples.formats.keeping import load_rows
     from csl.files import is_stream, refuse_input_as_output
     from csl.runs.folder import RunFolder
     from csl.runs.stage import Work

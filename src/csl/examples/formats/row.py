@@ -4,15 +4,13 @@ A row's texts are exactly those of the file. Its `record` is the whole entry of 
 unchanged: the text of the line, or a dictionary where a file has no lines (Parquet). A synthetic row has no record.
 """
 
-import json
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 from csl.errors import InputError
 from csl.examples.example import Example, split_tokens
-from csl.files import parse_json, read_lines, write_text
 
 Container = Literal["tsv", "csv", "jsonl", "parquet", "dataset"]  # what holds the entries; the rest is their shape
 Bad = Callable[[InputError], None]  # what to do with an entry that cannot be read: raise the error, or count it
@@ -109,28 +107,3 @@ class Rows:
     def examples(self) -> list[Example]:
         """Take the rows as prepared: their texts are tokens with white space between them."""
         return [Example(split_tokens(row.input), split_tokens(row.output), row.meta) for row in self.rows]
-
-
-def is_plain(rows: Rows) -> bool:
-    """Whether rows are all in their tokens: a TSV file without a header, two columns, single spaces."""
-    layout = rows.layout
-    if layout.container != "tsv" or layout.header or layout.line_end != "\n":
-        return False
-    return all(row.record == "\t".join(" ".join(split_tokens(t)) for t in (row.input, row.output)) for row in rows.rows)
-
-
-def save_rows(path: Path, rows: Rows) -> None:
-    """Keep rows, and the layout of their file, in JSON lines that `load_rows` reads; records must be JSON values."""
-    lines = [asdict(rows.layout), *([row.input, row.output, row.record] for row in rows.rows)]
-    write_text(path, "".join(json.dumps(line, ensure_ascii=False, default=str) + "\n" for line in lines))
-
-
-def load_rows(path: Path) -> Rows:
-    """Read rows that `save_rows` kept."""
-    lines = (parse_json(line) for _, line in read_lines(path))
-    try:
-        layout = next(lines)
-        layout = Layout(**{**layout, "columns": tuple(layout["columns"])})
-        return Rows(layout, [Row(source, target, {}, record) for source, target, record in lines], [])
-    except (StopIteration, ValueError, TypeError, KeyError) as error:
-        raise InputError("not rows that csl kept; redo the run with --no-resume", path) from error

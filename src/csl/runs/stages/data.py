@@ -10,7 +10,8 @@ from csl.errors import InputError
 from csl.examples import Example, write_examples
 from csl.examples.example import tally
 from csl.examples.formats import container_of, read_rows
-from csl.examples.formats.row import Rows, is_plain, save_rows
+from csl.examples.formats.keeping import is_plain, save_rows
+from csl.examples.formats.row import Rows
 from csl.examples.mixture import one_language
 from csl.files import hash_file, hash_folder, read_lines, write_text
 from csl.grammar.notation import read_rules

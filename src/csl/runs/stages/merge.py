@@ -6,7 +6,8 @@ from typing import Any
 
 from csl.examples import Example, write_examples
 from csl.examples.formats import Row, layout_for, write_rows
-from csl.examples.formats.row import Layout, Rows, load_rows
+from csl.examples.formats.keeping import load_rows
+from csl.examples.formats.row import Layout, Rows
 from csl.preparing.preparation import Preparation
 from csl.runs.folder import Figures
 from csl.runs.mixture import Mixture
@@ -20,7 +21,7 @@ class Merge(Stage):
 
     name = "merge"
     reads = ("data/train.tsv", "samples.tsv")
-    may_read = ("data/rows.jsonl", "prepared/")
+    may_read = ("data/rows.jsonl", "data/rows.parquet", "prepared/")
     artefacts = {
         f"augmented.{ending}": "the augmented training set: original and synthetic pairs in equal parts"
         for ending in dict.fromkeys(ENDINGS.values())
