@@ -8,11 +8,13 @@ from csl.examples import Example, write_examples
 from csl.examples.formats import Row, layout_for, write_rows
 from csl.examples.formats.keeping import load_rows
 from csl.examples.formats.row import Layout, Rows
+from csl.log import Log
 from csl.preparing.preparation import Preparation
 from csl.runs.folder import Figures
 from csl.runs.mixture import Mixture
 from csl.runs.stage import Stage, Work
 
+log = Log("merge")
 ENDINGS = {"tsv": "tsv", "csv": "csv", "jsonl": "jsonl", "parquet": "parquet", "dataset": "parquet"}
 
 
@@ -32,6 +34,7 @@ class Merge(Stage):
 
     def run(self, work: Work) -> Figures:
         options, folder = work.recipe.merge, work.folder
+        log.progress("merging original and synthetic pairs …")
         mixture = Mixture(folder.examples(), folder.samples())
         kept = folder.file("data/rows.jsonl")
         if not kept and not options.format:

@@ -49,6 +49,7 @@ class Sample(Stage):
     def run(self, work: Work) -> Figures:
         options, train = work.recipe.sampling, work.folder.examples()
         number = number_of(work.folder, options)
+        log.progress(f"sampling {number:,} pairs …")
         path, about = work.folder.path / "samples.tsv", {"licence": work.folder.licence()}
         try:
             if (check := work.folder.record.stages.get("check")) and not options.force and check.figures["refused"]:
