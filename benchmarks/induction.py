@@ -4,7 +4,7 @@
 
 Each row runs in a process of its own: once to warm up (compiled code is loaded), then once measured on one thread,
 then once on two. `covered` is the share of test inputs derivable to their right output. Rows whose data is not in DIR
-are left out. The large sets are made from the training set of smcalflow-cs-tenth: a random example, each word that is
+are left out. The large sets are made from the training set of smcalflow-cs-fifth: a random example, each word that is
 copied from input to output replaced by a random one that some example copies, until there are enough distinct ones.
 Seeds and output CFG are made from the result, as `csl data prepare` makes them.
 """
@@ -32,18 +32,18 @@ PUBLISHED = {  # CPU seconds of the published implementation on a 2-core machine
     "scan/jump": 28, "scan/length": 37, "scan/turn_left": 54, "scan/mcd1": 14, "scan/mcd2": 14,
     "geoquery/standard": 43, "geoquery/tmcd_1": 25, "geoquery/length": 9,
 }  # fmt: skip
-FOLDERS = {"smcalflow-cs-tenth": "smcalflow_cs", "large": "smcalflow_cs"}
+FOLDERS = {"smcalflow-cs-fifth": "smcalflow_cs", "large": "smcalflow_cs"}
 ROWS = [
     "scan/jump", "scan/turn_left", "scan/length", "scan/mcd1", "scan/mcd2",
     "geoquery/standard", "geoquery/tmcd_1", "geoquery/tmcd_2", "geoquery/length",
-    "geoquery/template_1", "geoquery/template_2", "cogs/gen", "smcalflow-cs-tenth/16", "large/25000", "large/100000",
+    "geoquery/template_1", "geoquery/template_2", "cogs/gen", "smcalflow-cs-fifth/16", "large/25000", "large/100000",
 ]  # fmt: skip
 
 
 def load(row: str, data: Path) -> Task:
     name, split = row.split("/")
     if name == "large":
-        train = enlarged(load("smcalflow-cs-tenth/16", data).train, int(split))
+        train = enlarged(load("smcalflow-cs-fifth/16", data).train, int(split))
         return Task(train, [], [], [*copy_rules(train), *HALLUCINATIONS], output_cfg(e.target for e in train))
     return data_set(name).prepare(data / FOLDERS.get(name, name), split)
 
@@ -64,7 +64,7 @@ def enlarged(examples: list[Example], size: int) -> list[Example]:
 def measure(row: str, data: Path) -> None:
     task = load(row, data)
     name = row.partition("/")[0]
-    config = PRESETS["smcalflow" if name in ("large", "smcalflow-cs-tenth") else name]
+    config = PRESETS["smcalflow" if name in ("large", "smcalflow-cs-fifth") else name]
     small = task.train[:200] if name == "large" else task.train
     induce(small, config, seeds=task.seed_rules, output_cfg=task.output_cfg)
     times = {}
@@ -81,7 +81,7 @@ def measure(row: str, data: Path) -> None:
     if task.test:
         right = deriver.derivable(task.test)
         covered = f"{right.mean():.2%}"
-        if name == "smcalflow-cs-tenth":
+        if name == "smcalflow-cs-fifth":
             kinds = [e.meta["category"] for e in task.test]
             covered = " ".join(
                 f"{kind[0].upper()} {right[[k == kind for k in kinds]].mean():.1%}" for kind in ("single", "cross")

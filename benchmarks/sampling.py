@@ -39,8 +39,8 @@ from csl.parsing.deriver import Deriver
 from csl.sampling.config import PRESETS, SampleConfig
 from csl.sampling.sampler import CHUNK, Sampler
 
-ROWS = ["scan/jump", "geoquery/standard", "cogs/gen", "smcalflow-cs-tenth/16"]
-FOLDERS = {"smcalflow-cs-tenth": "smcalflow_cs"}
+ROWS = ["scan/jump", "geoquery/standard", "cogs/gen", "smcalflow-cs-fifth/16"]
+FOLDERS = {"smcalflow-cs-fifth": "smcalflow_cs"}
 STRATEGIES = ("model", "uniform", "coverage")
 SAMPLES = 100_000
 STATES = (1, 2, 4, 8)

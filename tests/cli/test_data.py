@@ -44,7 +44,7 @@ def examples(tmp_path: Path) -> Path:
 def test_list_shows_every_data_set_with_its_sizes() -> None:
     result = csl_data("list")
     assert result.exit_code == 0
-    for text in ("scan", "turn_left", "14670", "cogs", "geoquery", "tmcd_1", "smcalflow-cs-tenth", "GPL-2.0"):
+    for text in ("scan", "turn_left", "14670", "cogs", "geoquery", "tmcd_1", "smcalflow-cs-fifth", "GPL-2.0"):
         assert text in result.output
 
 

@@ -19,6 +19,8 @@ from csl.examples import Example
 from csl.files import read_lines
 from csl.grammar import parse_rule
 from csl.grammar.output_cfg import OutputCfg, Typing
+from csl.splits.divergence import divergence, profiles
+from csl.splits.programs import DEFAULT_ENTITIES, abstract, entity_pattern
 
 STATES = {"tx": "texas", "ny": "new york"}
 
@@ -182,6 +184,28 @@ def test_splits_have_the_sizes_of_the_paper(shared_data: Path, split: str) -> No
     task = geoquery.prepare(shared_data / "geoquery", split)
     assert task.notes == []
     assert len(task.train) + len(task.dev) + len(task.test) == 880
+
+
+@pytest.mark.parametrize("split", geoquery.OWN)
+def test_own_splits_are_those_of_the_split_makers_and_have_a_dev_set(shared_data: Path, split: str) -> None:
+    task = geoquery.GEOQUERY.prepare(shared_data / "geoquery", split)
+    assert (len(task.dev), len(task.train) + len(task.test)) == (110, 770)
+    assert 430 <= len(task.train) <= 440
+    pattern = entity_pattern(DEFAULT_ENTITIES)
+    if "template" in split:
+        seen = {abstract(e.target, pattern) for e in task.train}
+        assert not any(abstract(e.target, pattern) in seen for e in (*task.dev, *task.test))
+    else:
+        measured = divergence(profiles(task.train, pattern), profiles([*task.dev, *task.test], pattern))
+        assert measured.rarest_atom >= 2
+        assert measured.compound > 0.19
+
+
+def test_own_splits_differ_by_seed_and_need_no_ids(shared_data: Path, tmp_path: Path) -> None:
+    for name in ("corpus.xml", "geobase", "funql_grammar.txt"):
+        (tmp_path / name).symlink_to(shared_data / "geoquery" / name)
+    first, second = (geoquery.prepare(tmp_path, f"own_template_{seed}").test for seed in (1, 2))
+    assert first != second
 
 
 def test_output_cfg_accepts_all_queries(cfg: OutputCfg, corpus: dict[int, Example]) -> None:

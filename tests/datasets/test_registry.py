@@ -37,7 +37,7 @@ def test_unknown_names_and_missing_sources_are_input_errors_with_a_remedy(tmp_pa
         data_set("xyz")
     with pytest.raises(InputError, match="'turnleft'; did you mean 'turn_left'"):
         data_set("scan").prepare(None, "turnleft")
-    for name, split in (("cogs", "gen"), ("scan", "mcd1"), ("geoquery", "standard"), ("smcalflow-cs-tenth", "8")):
+    for name, split in (("cogs", "gen"), ("scan", "mcd1"), ("geoquery", "standard"), ("smcalflow-cs-fifth", "8")):
         with pytest.raises(InputError, match=rf"--source.*csl data fetch {name}"):
             data_set(name).prepare(None, split)
     with pytest.raises(InputError, match="nowhere: is not a folder"):

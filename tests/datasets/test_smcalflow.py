@@ -48,15 +48,15 @@ PROGRAMS = [
 
 
 @pytest.fixture(scope="session")
-def tenth(shared_data: Path) -> Task:
-    return smcalflow.prepare_tenth(shared_data / "smcalflow_cs", "8")
+def fifth(shared_data: Path) -> Task:
+    return smcalflow.prepare_fifth(shared_data / "smcalflow_cs", "8")
 
 
 def turns(shared_data: Path) -> list[dict[str, Any]]:
     folder = shared_data / "smcalflow_cs"
     return [
         json.loads(line)
-        for name in ("valid.jsonl", "train_partial.jsonl")
+        for name in ("valid.jsonl", "train_fifth.jsonl")
         for line in (folder / name).open(encoding="utf-8")
     ]
 
@@ -217,13 +217,17 @@ def test_a_folder_of_the_archive_is_a_split(tmp_path: Path) -> None:
         smcalflow.prepare(tmp_path, "16")
 
 
-def test_tenth_draws_more_shots_on_top_of_the_fewer(tmp_path: Path) -> None:
-    write_turns(tmp_path / "train_partial.jsonl", 3, "t", in_num=[0, 8])
+def test_fifth_draws_more_shots_on_top_of_the_fewer(tmp_path: Path) -> None:
+    write_turns(tmp_path / "train_fifth.jsonl", 3, "t", in_num=[0, 8])
+    single = (tmp_path / "train_fifth.jsonl").read_text()
+    write_turns(tmp_path / "train_fifth.jsonl", 20, "c", in_num=[8])
+    (tmp_path / "train_fifth.jsonl").write_text(single + (tmp_path / "train_fifth.jsonl").read_text())
     write_turns(tmp_path / "valid.jsonl", 40, "v", tags=["events_with_orgchart"])
-    few, more = (smcalflow.prepare_tenth(tmp_path, n) for n in ("8", "16"))
-    assert [len(few.train), len(few.dev), len(few.test)] == [3 + 8, 0, 32]
+    few, more = (smcalflow.prepare_fifth(tmp_path, n) for n in ("8", "16"))
+    assert [len(few.train), len(few.dev), len(few.test)] == [3 + 8, 0, 40]
     assert set(few.train) < set(more.train)
-    assert not set(more.train[3:]) & set(more.test)
+    with pytest.raises(InputError, match=r"train_fifth.jsonl: has 20 cross-domain"):
+        smcalflow.prepare_fifth(tmp_path, "32")
 
 
 TURN = '{"utterance": "%s", "plan": "%s", "in_num": [0], "dialogue_id": "d", "turn_index": 0}'
@@ -232,14 +236,14 @@ TURN = '{"utterance": "%s", "plan": "%s", "in_num": [0], "dialogue_id": "d", "tu
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("{", "train_partial.jsonl:1"),
+        ("{", "train_fifth.jsonl:1"),
         ("[]", "expected a JSON object with"),
         ("[" * 3000, "nested too deeply"),
         (TURN % ("a", "( f " * 3000), "nested more than"),
         (TURN % ("\\ud800", "( f )"), "half of a surrogate pair"),
-        ("\n".join([TURN % ("a", "( f )")] * 2), "train_partial.jsonl:2: turn d.0 is in the file twice"),
+        ("\n".join([TURN % ("a", "( f )")] * 2), "train_fifth.jsonl:2: turn d.0 is in the file twice"),
         (" ", "no turns in the file"),
-        ((TURN % ("a", "( f )")).replace("[0]", "[8]"), "no example to train on"),
+        ((TURN % ("a", "( f )")).replace("[0]", "[8]"), "has 1 cross-domain examples"),
         ('{"utterance": "a"}', "expected a JSON object with"),
         ('{"utterance": "a", "plan": "( f", "in_num": [0], "dialogue_id": "d", "turn_index": 0}', "closing bracket"),
         (
@@ -250,9 +254,9 @@ TURN = '{"utterance": "%s", "plan": "%s", "in_num": [0], "dialogue_id": "d", "tu
 )
 def test_a_broken_line_is_an_input_error(tmp_path: Path, line: str, message: str) -> None:
     write_turns(tmp_path / "valid.jsonl", 1, "v", tags=[])
-    (tmp_path / "train_partial.jsonl").write_text(line + "\n")
+    (tmp_path / "train_fifth.jsonl").write_text(line + "\n")
     with pytest.raises(InputError, match=re.escape(message)):
-        smcalflow.prepare_tenth(tmp_path, "8")
+        smcalflow.prepare_fifth(tmp_path, "8")
 
 
 def test_a_number_without_digits_is_not_copied() -> None:
@@ -260,15 +264,15 @@ def test_a_number_without_digits_is_not_copied() -> None:
 
 
 def test_missing_files_are_named(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"train.jsonl: not found.*smcalflow-cs-tenth"):
+    with pytest.raises(InputError, match=r"train.jsonl: not found.*smcalflow-cs-fifth"):
         smcalflow.prepare(tmp_path, "8")
-    with pytest.raises(InputError, match=r"(valid|train_partial).jsonl: cannot be read"):
-        smcalflow.prepare_tenth(tmp_path, "8")
+    with pytest.raises(InputError, match=r"(valid|train_fifth).jsonl: cannot be read"):
+        smcalflow.prepare_fifth(tmp_path, "8")
 
 
 def test_all_plans_come_back_exactly(shared_data: Path) -> None:
     plans = [turn["plan"] for turn in turns(shared_data)]
-    assert len(plans) == 1324 + 2515
+    assert len(plans) == 1324 + 5459
     assert [plan for plan in plans if detokenise(tokenise(plan)) != plan] == []
 
 
@@ -280,18 +284,19 @@ def test_nearly_all_free_text_can_be_copied_token_by_token(shared_data: Path) ->
             if literal.head in smcalflow.FREE_TEXT:
                 total += 1
                 copied += f" {' '.join(literal.tokens)} " in sentence
-    assert (copied, total) == (4892 - 25, 4892)
+    assert (copied, total) == (8565 - 61, 8565)
 
 
-def test_tenth_has_the_expected_sizes(tenth: Task) -> None:
-    kinds = [e.meta["category"] for e in tenth.train]
-    assert (kinds.count("single"), kinds.count("cross")) == (2502 - 5, 8)
-    assert len(tenth.test) == 1324 - 8
-    assert len(tenth.seed_rules) == len(set(tenth.seed_rules))
+def test_fifth_has_the_expected_sizes(fifth: Task) -> None:
+    kinds = [e.meta["category"] for e in fifth.train]
+    assert (kinds.count("single"), kinds.count("cross")) == (5424 - 15, 8)
+    assert len(fifth.test) == 1324
+    assert "the 35" in "".join(fifth.notes)
+    assert len(fifth.seed_rules) == len(set(fifth.seed_rules))
 
 
 def test_the_domain_of_a_pair_is_that_of_the_published_split(shared_data: Path) -> None:
-    for name in ("valid", "train_partial"):
+    for name in ("valid", "train_fifth"):
         examples = smcalflow.read_turns(shared_data / "smcalflow_cs" / f"{name}.jsonl").values()
         assert [e for e in examples if smcalflow.domain(e) != e.meta["category"]] == []
 
@@ -303,13 +308,13 @@ def test_hallucinated_fragments_are_those_of_the_programs(shared_data: Path) -> 
         assert re.search(before + r"[^\n]*" + after, plans)
 
 
-def test_tenth_cfg_accepts_all_training_and_most_test_programs(tenth: Task) -> None:
-    assert tenth.output_cfg is not None
-    tenth.output_cfg.check()
-    assert all(tenth.output_cfg.accepts(e.target) for e in tenth.train)
-    accepted = sum(tenth.output_cfg.accepts(e.target) for e in tenth.test)
-    assert accepted == 852  # most others have a word that no training literal has
-    assert not any(token.startswith(WHOLE) for e in tenth.train for token in e.target)
+def test_fifth_cfg_accepts_all_training_and_most_test_programs(fifth: Task) -> None:
+    assert fifth.output_cfg is not None
+    fifth.output_cfg.check()
+    assert all(fifth.output_cfg.accepts(e.target) for e in fifth.train)
+    accepted = sum(fifth.output_cfg.accepts(e.target) for e in fifth.test)
+    assert accepted == 994  # most others have a word that no training literal has
+    assert not any(token.startswith(WHOLE) for e in fifth.train for token in e.target)
 
 
 @pytest.mark.parametrize(
@@ -322,16 +327,16 @@ def test_tenth_cfg_accepts_all_training_and_most_test_programs(tenth: Task) -> N
         ("Number 45", "Number", ()),
     ],
 )
-def test_tenth_cfg_types_the_fragments_of_rules(
-    tenth: Task, target: str, category: str, children: tuple[str, ...]
+def test_fifth_cfg_types_the_fragments_of_rules(
+    fifth: Task, target: str, category: str, children: tuple[str, ...]
 ) -> None:
-    assert tenth.output_cfg is not None
+    assert fifth.output_cfg is not None
     symbols = parse_rule(f"NT_1 NT_2 ### {target} NT_1 NT_2").target[:-2]
-    assert Typing(category, children) in tenth.output_cfg.typings(symbols)
+    assert Typing(category, children) in fifth.output_cfg.typings(symbols)
 
 
-def test_tenth_cfg_types_every_seed_but_no_loose_fragment(tenth: Task) -> None:
-    assert tenth.output_cfg is not None
-    assert [rule for rule in tenth.seed_rules if not tenth.output_cfg.typings(rule.target)] == []
+def test_fifth_cfg_types_every_seed_but_no_loose_fragment(fifth: Task) -> None:
+    assert fifth.output_cfg is not None
+    assert [rule for rule in fifth.seed_rules if not fifth.output_cfg.typings(rule.target)] == []
     for fragment in (") :start", "( Yield", "FindManager :recipient", ":recipient ("):
-        assert tenth.output_cfg.typings(tuple(fragment.split())) == ()
+        assert fifth.output_cfg.typings(tuple(fragment.split())) == ()

@@ -162,14 +162,14 @@ def test_a_column_of_several_splits_is_the_mean_of_their_means(run: Writer, tmp_
     assert not any("SCAN" in note for note in table.notes)
 
 
-def test_categories_are_columns_and_the_tenth_and_own_recipes_have_no_figures_of_the_paper(
+def test_categories_are_columns_and_the_fifth_and_own_recipes_have_no_figures_of_the_paper(
     run: Writer, tmp_path: Path
 ) -> None:
     run("smcalflow-cs/32", csl=score(40, single=71, cross=11))
-    run("smcalflow-cs-tenth/16", csl=score(40, single=70, cross=10))
+    run("smcalflow-cs-fifth/16", csl=score(40, single=70, cross=10))
     run("mine", csl=33)
     table = made("main", tmp_path)
-    own = {"SMCalFlow-CS tenth 16-S": "70.0", "SMCalFlow-CS tenth 16-C": "10.0", "other runs Mine": "33.0"}
+    own = {"SMCalFlow-CS fifth 16-S": "70.0", "SMCalFlow-CS fifth 16-C": "10.0", "other runs Mine": "33.0"}
     assert shown(table, OURS, "CSL") == {"SMCalFlow-CS 32-S": "71.0", "SMCalFlow-CS 32-C": "11.0", **own}
     assert not any({*own} & {*shown(table, PAPER, label)} for label in labels(table, PAPER))
     assert len(table.columns) == 18
@@ -328,12 +328,12 @@ def test_domains(run: Writer, tmp_path: Path) -> None:
     for shots, cross in (("8", 10), ("16", 20)):
         settings = {"sampling.strategy": "forward", "sampling.temperature": 10.0}
         run(f"paper/smcalflow-cs/{shots}", categories={"cross": cross, "single": 70}, settings=settings)
-    run("smcalflow-cs-tenth/8", categories={"single": 80}, unfinished=True)
+    run("smcalflow-cs-fifth/8", categories={"single": 80}, unfinished=True)
     table = made("domains", tmp_path)
     assert shown(table, PAPER, "1") == {"SMCalFlow-CS cross": "1,114"}
     assert shown(table, SAME, "10") == {"SMCalFlow-CS single": "70* (2)", "SMCalFlow-CS cross": "15* (2)"}
-    tenth = {"SMCalFlow-CS tenth single": "80*", "SMCalFlow-CS tenth cross": "0*"}
-    assert shown(table, OURS, "model") == tenth
+    fifth = {"SMCalFlow-CS fifth single": "80*", "SMCalFlow-CS fifth cross": "0*"}
+    assert shown(table, OURS, "model") == fifth
 
 
 def test_variance(run: Writer, tmp_path: Path) -> None:

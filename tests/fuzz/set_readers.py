@@ -67,7 +67,8 @@ TURNS = {
     "train.jsonl": turn(0, "add a team-sync", PLAN, tags=["events"]) + turn(1, "at 3", NUMBER, tags=["events"]),
     "valid.jsonl": turn(2, "find 3", NUMBER, tags=["events_with_orgchart"]) + turn(3, "at 3", NUMBER, tags=[]),
     "test.jsonl": turn(4, "again 3", NUMBER, in_num=[0, 8]),
-    "train_partial.jsonl": turn(5, "add a team-sync", PLAN, in_num=[0]) + turn(6, "at 3", NUMBER, in_num=[8]),
+    "train_fifth.jsonl": turn(5, "add a team-sync", PLAN, in_num=[0])
+    + "".join(turn(number, "at 3", NUMBER, in_num=[8]) for number in range(6, 14)),
     "split_num8.json": json.dumps(
         {"train": ["d0.0", "d1.1"], "valid_s": ["d3.3"], "valid": ["d2.2"], "test_s": [], "test": ["d4.4"]}
     ),
@@ -138,7 +139,7 @@ READERS = [
         "SMCalFlow-CS", texts(TURNS), OFFICIAL, lambda folder: smcalflow.prepare(folder, "8"), check_task, weight=0.5
     ),
     Reader(
-        "SMCalFlow-CS, tenth", texts(TURNS), ("train_partial.jsonl", "valid.jsonl"),
-        lambda folder: smcalflow.prepare_tenth(folder, "8"), check_task, weight=0.5,
+        "SMCalFlow-CS, fifth", texts(TURNS), ("train_fifth.jsonl", "valid.jsonl"),
+        lambda folder: smcalflow.prepare_fifth(folder, "8"), check_task, weight=0.5,
     ),
 ]  # fmt: skip

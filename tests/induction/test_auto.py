@@ -53,7 +53,7 @@ def test_geoquery_looks_written_and_gets_placeholders_as_seeds(shared_data: Path
 
 
 def test_smcalflow_looks_written_and_gets_its_preset(shared_data: Path) -> None:
-    choice = choose(smcalflow.prepare_tenth(shared_data / "smcalflow_cs", "16").train)
+    choice = choose(smcalflow.prepare_fifth(shared_data / "smcalflow_cs", "16").train)
     assert choice.config == PRESETS["smcalflow"]
     assert "written" in reason(choice, "look")
     assert "preset smcalflow" in reason(choice, "preset")

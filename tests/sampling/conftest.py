@@ -14,7 +14,7 @@ from csl.model.config import FitConfig
 from csl.model.fit import fit
 from csl.model.model import Model
 
-FOLDERS = {"smcalflow-cs-tenth": "smcalflow_cs"}
+FOLDERS = {"smcalflow-cs-fifth": "smcalflow_cs"}
 Quick = Callable[[str, str], tuple[Task, Model]]
 
 

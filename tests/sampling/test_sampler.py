@@ -299,7 +299,7 @@ def slow(name: str) -> ParameterSet:
 
 
 @pytest.mark.parametrize("strategy", ["model", "uniform"])
-@pytest.mark.parametrize("name", ["geoquery/standard", *map(slow, ("cogs/gen", "smcalflow-cs-tenth/16"))])
+@pytest.mark.parametrize("name", ["geoquery/standard", *map(slow, ("cogs/gen", "smcalflow-cs-fifth/16"))])
 def test_samples_are_valid_and_derivable(name: str, strategy: str, quick: Quick) -> None:
     data, split = name.split("/")
     task, model = quick(data, split)

@@ -3,6 +3,9 @@
 From `corpus.xml` and `geobase`: sentences in lower case without the final mark, entities replaced by placeholders on
 both sides, queries in the paper's variant of FunQL. The column `entities` keeps what each placeholder stood for, so
 that `restore` gives back the original query. Less than a second for all 880 examples.
+
+Splits are those of the paper, from lists of ids, and six of our own (`csl.splits`), so that choices of options need not
+rest on the dev sets of a few.
 """
 
 import json
@@ -29,6 +32,9 @@ from csl.examples import Example
 from csl.files import read_lines
 from csl.grammar import Rule
 from csl.grammar.output_cfg import OutputCfg
+from csl.splits.divergence import profiles
+from csl.splits.programs import DEFAULT_ENTITIES, entity_pattern
+from csl.splits.splits import Split, template_split, tmcd_split
 
 SIZES = {
     "standard": ("600", "", "280"),
@@ -40,15 +46,28 @@ SIZES = {
     "tmcd_3": ("440", "110", "330"),
     "length": ("440", "110", "330"),
 }
+OWN = {f"own_{kind}_{seed}": (kind, seed) for kind in ("template", "tmcd") for seed in (1, 2, 3)}
+"""Splits of our own, with the kind and seed of each."""
+OWN_TRAIN, OWN_DEV = 440, 110
 
 COUNTRY_NAMES = ("continental us", "united states", "america", "country", "usa", "us")
 """How people name the country that FunQL calls `countryid('usa')`; geobase does not list it."""
 
 
 def prepare(source: Path, split: str) -> Task:
-    """Prepare one split from the folder with `corpus.xml`, `geobase`, `funql_grammar.txt` and `splits/SPLIT.json`."""
+    """Prepare one split from the folder with `corpus.xml`, `geobase`, `funql_grammar.txt` and `splits/SPLIT.json`.
+
+    Splits of our own need no list of ids.
+    """
     examples = read_corpus(source / "corpus.xml", read_states(source / "geobase"))
-    train, dev, test = read_split(source / "splits" / f"{split}.json", ("train", "dev", "test"), examples)
+    if split in OWN:
+        ordered = [examples[number] for number in sorted(examples)]
+        made = own_split(ordered, *OWN[split])
+        train, dev, test = ([ordered[i] for i in part] for part in (made.train, made.dev, made.test))
+        notes = ["a split of our own: the paper has no figures of it"]
+    else:
+        train, dev, test = read_split(source / "splits" / f"{split}.json", ("train", "dev", "test"), examples)
+        notes = compare_sizes(SIZES[split], train, dev, test)
     tokens = {token for example in examples.values() for token in example.target}
     return Task(
         train=train,
@@ -58,8 +77,18 @@ def prepare(source: Path, split: str) -> Task:
         output_cfg=_read_cfg(source / "funql_grammar.txt", tokens),
         columns=("entities",),
         origin="GeoQuery with FunQL queries, University of Texas at Austin (Zelle and Mooney 1996; Kate et al. 2005)",
-        notes=compare_sizes(SIZES[split], train, dev, test),
+        notes=notes,
     )
+
+
+def own_split(examples: Sequence[Example], kind: str, seed: int) -> Split:
+    """Make a split of our own, `template` or `tmcd`, as `csl data split --sizes 440,110,330` does."""
+    pattern = entity_pattern(DEFAULT_ENTITIES)
+    if kind == "template":
+        made = template_split(examples, OWN_TRAIN, seed, pattern)
+    else:
+        made = tmcd_split(profiles(examples, pattern), OWN_TRAIN, seed)
+    return made.with_dev(OWN_DEV, seed)
 
 
 def _read_cfg(path: Path, tokens: Iterable[str]) -> OutputCfg:
@@ -184,7 +213,7 @@ def _text(element: ET.Element, tag: str, language: str) -> str:
 GEOQUERY: DataSet = DataSet(
     "geoquery",
     prepare,
-    SIZES,
+    SIZES | dict.fromkeys(OWN, ("", "", "")),
     licence="GPL-2.0",
     home=Home(
         by_hand="take corpus.xml with FunQL from https://www.cs.utexas.edu/~ml/wasp/ and geobase from "

@@ -15,7 +15,7 @@ from csl.grammar.notation import write_grammar
 
 FILES = ("train.tsv", "dev.tsv", "test.tsv", "seed_rules.txt", "output.cfg")
 
-DATA_SETS = {known.name: known for known in (scan.SCAN, cogs.COGS, geoquery.GEOQUERY, smcalflow.FULL, smcalflow.TENTH)}
+DATA_SETS = {known.name: known for known in (scan.SCAN, cogs.COGS, geoquery.GEOQUERY, smcalflow.FULL, smcalflow.FIFTH)}
 
 
 def data_set(name: str) -> DataSet:

@@ -75,7 +75,7 @@ def source_folder(data: DataOptions, source: Path | None) -> Path | None:
         )
     if not source.is_dir():
         raise InputError("not a folder; --source is the folder with the original files", source)
-    own = source / data.set.removesuffix("-tenth").replace("-", "_")
+    own = source / data.set.removesuffix("-fifth").replace("-", "_")
     return own if own.is_dir() else source
 
 
