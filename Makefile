@@ -14,7 +14,7 @@ DEMO := runs/scan/jump/fit.optimizer=em/seed-0
 	touch $@
 
 .venv/.ready: pyproject.toml constraints.txt | .venv/bin/python
-	$(INSTALL) '.[dev,model,seq2seq,decode,report]'
+	$(INSTALL) '.[dev,model,seq2seq,lora,decode,report]'
 	touch $@ .venv/.demo
 
 # Expectation-maximisation needs no torch, which takes longer to install than all the rest.

@@ -62,6 +62,11 @@ def need_llguidance() -> None:
     _need("decode", "llguidance")
 
 
+def need_peft() -> None:
+    """Refuse, with what to install, where the library of adapters is missing."""
+    _need("lora", "peft")
+
+
 def _need(extra: str, *names: str) -> None:
     missing = [name for name in names if importlib.util.find_spec(name) is None]
     if missing:

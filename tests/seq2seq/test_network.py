@@ -191,7 +191,7 @@ def test_what_cannot_be_loaded_is_refused_in_one_line(tmp_path: Path) -> None:
 def test_a_checkpoint_without_a_decoder_is_refused(tmp_path: Path) -> None:
     sizes = T5Config(vocab_size=30, d_model=8, d_ff=8, num_layers=1, num_heads=1, d_kv=8)
     T5EncoderModel(sizes).save_pretrained(tmp_path)
-    with pytest.raises(InputError, match=r"decoder\."):
+    with pytest.raises(InputError, match=str(tmp_path)):
         load_network(tmp_path)
 
 

@@ -31,7 +31,7 @@ def train(
         Path | None, typer.Option(help="A CFG of valid outputs, for csl predict; kept in the run folder.")
     ] = None,
     model: Annotated[
-        str | None, typer.Option(help="A Hugging Face name or folder. Default: scratch, a new small T5.")
+        str | None, typer.Option(help="A Hugging Face name or folder: seq2seq or decoder. Default: scratch, a new T5.")
     ] = None,
     config: Annotated[Path | None, typer.Option(help="A TOML file with options.")] = None,
     settings: Annotated[

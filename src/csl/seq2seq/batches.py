@@ -24,24 +24,30 @@ Row = Sequence[int] | Ints
 
 @dataclass(frozen=True)
 class Batch:
-    """Padded ids: `source` [pairs, S] with its `mask`, `labels` [pairs, T]; `tokens` have a loss in the whole batch."""
+    """Padded ids: `source` [pairs, S] with its `mask`, `labels` [pairs, T]; `tokens` have a loss in the whole batch.
+
+    For a decoder, sources are padded on the `left`.
+    """
 
     source: Ints
     mask: Ints
     labels: Ints
     tokens: int
+    left: bool = False
 
     def part(self, index: int, parts: int) -> "Batch":
         """Give one process its share of the pairs."""
         source, mask, labels = (np.ascontiguousarray(a[index::parts]) for a in (self.source, self.mask, self.labels))
-        return Batch(source, mask, labels, self.tokens)
+        return Batch(source, mask, labels, self.tokens, self.left)
 
     def micro_batches(self, number: int) -> Iterator["Batch"]:
         """Split into so many parts of about equal size, of pairs of similar length and without needless padding."""
         targets = (self.labels != IGNORED).sum(1)
         for rows in np.array_split(np.argsort(targets, kind="stable"), number):
             wide, long = (rounded(lengths[rows].max()) for lengths in (self.mask.sum(1), targets))
-            yield Batch(self.source[rows, :wide], self.mask[rows, :wide], self.labels[rows, :long], self.tokens)
+            there = slice(-wide, None) if self.left else slice(wide)
+            source, mask = self.source[rows, there], self.mask[rows, there]
+            yield Batch(source, mask, self.labels[rows, :long], self.tokens, self.left)
 
 
 @dataclass(frozen=True)
@@ -58,12 +64,14 @@ class Encoded:
 class Batches:
     """The batches of a training: `batches[step]`, the first step is 0."""
 
-    def __init__(self, original: Encoded, synthetic: Encoded, share: float, size: int, seed: int, pad: int) -> None:
+    def __init__(
+        self, original: Encoded, synthetic: Encoded, share: float, size: int, seed: int, pad: int, *, left: bool = False
+    ) -> None:
         """`share` is the part of synthetic pairs; where one part is empty, all pairs are of the other."""
         if not len(synthetic) or not len(original):
             share = float(len(synthetic) > 0)
         self._parts = (_Stream(len(original), (seed, 0)), _Stream(len(synthetic), (seed, 1)))
-        self._share, self._size, self._pad = share, size, pad
+        self._share, self._size, self._pad, self._left = share, size, pad, left
         self._originals = len(original)
         self._sources = [np.asarray(row, np.int64) for row in (*original.sources, *synthetic.sources)]
         self._targets = [np.asarray(row, np.int64) for row in (*original.targets, *synthetic.targets)]
@@ -76,9 +84,9 @@ class Batches:
 
     def __getitem__(self, step: int) -> Batch:
         chosen = self.members(step)
-        source, mask = padded([self._sources[i] for i in chosen], self._pad)
+        source, mask = padded([self._sources[i] for i in chosen], self._pad, left=self._left)
         labels, real = padded([self._targets[i] for i in chosen], IGNORED)
-        return Batch(source, mask, labels, int(real.sum()))
+        return Batch(source, mask, labels, int(real.sum()), self._left)
 
 
 class _Stream:
@@ -97,10 +105,11 @@ class _Stream:
         return np.concatenate([np.empty(0, np.int64), *parts])
 
 
-def padded(rows: Sequence[Row], fill: int) -> tuple[Ints, Ints]:
+def padded(rows: Sequence[Row], fill: int, *, left: bool = False) -> tuple[Ints, Ints]:
     """Put rows of ids into one array of rounded width; give it and the mask of what is no padding."""
     lengths = lengths_of(rows)
     mask = np.arange(rounded(lengths.max(initial=1))) < lengths[:, None]
+    mask = mask[:, ::-1] if left else mask
     ids = np.full(mask.shape, fill, np.int64)
     ids[mask] = np.concatenate(rows)
     return ids, mask.astype(np.int64)

@@ -61,14 +61,14 @@ class CheckpointFile:
 
 
 def weights_of(network: "PreTrainedModel") -> Tensors:
-    """Give the weights of a network, each once: tied ones are one parameter."""
-    return dict(network.named_parameters())
+    """Give the weights of a network that are trained, each once: tied ones are one parameter."""
+    return {name: weight for name, weight in network.named_parameters() if weight.requires_grad}
 
 
 def set_weights(network: "PreTrainedModel", weights: Tensors) -> None:
     """Put weights back."""
     with torch.no_grad():
-        for name, parameter in network.named_parameters():
+        for name, parameter in weights_of(network).items():
             parameter.copy_(weights[name])
 
 

@@ -10,18 +10,20 @@ import string
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from csl.errors import InputError
 from csl.files import read_json
 from csl.hub import loading
-from csl.seq2seq.batches import LENGTHS
+from csl.seq2seq.architectures import MODEL_REMEDY, is_decoder
+from csl.seq2seq.batches import LENGTHS, rounded
 from csl.seq2seq.config import SCRATCH, TrainConfig
+from csl.seq2seq.prompts import Frame, frame_of
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
-MODEL_REMEDY = "give a folder with a Hugging Face seq2seq model, or the name of one on the hub"
+PREFIX = "semanticparse: "  # of encoder-decoders, as in the paper
 CODEC = "codec.json"  # beside the files of a checkpoint
 SPECIAL = ["<pad>", "</s>", "<unk>"]  # ids 0, 1 and 2, as in T5
 
@@ -39,21 +41,22 @@ class Codec:
         max_target: int = 256,
     ) -> None:
         self.tokenizer, self.swaps, self.prefix = tokenizer, dict(swaps or {}), prefix
+        self.end: int | None = tokenizer.eos_token_id
+        around = tokenizer("").input_ids
+        self.lead: list[int] = around[: around.index(self.end)] if self.end in around else around  # of every output
         self.max_source, self.max_target = max_source, max_target
         back = {new: old for old, new in self.swaps.items()}
         self._there = str.maketrans(self.swaps | back)  # a character that stands for another is not known itself
         self._back = str.maketrans(back)
 
-    @classmethod
-    def of(cls, config: TrainConfig, tokenizer: "PreTrainedTokenizerBase", swaps: dict[str, str]) -> "Codec":
-        """Make the codec of a config. A new model has one task: no prefix, which would only slow its learning."""
-        prefix = "" if config.model == SCRATCH else config.prefix
-        return cls(tokenizer, swaps, prefix=prefix, max_source=config.max_source, max_target=config.max_target)
-
     def limit(self, positions: int) -> None:
         """Bound the lengths by the number of positions that a model knows, in widths that batches are padded to."""
-        wide = int(LENGTHS[positions >= LENGTHS].max(initial=1)) if positions < LENGTHS[-1] else positions // 256 * 256
-        self.max_source, self.max_target = min(self.max_source, wide), min(self.max_target, wide)
+        self.max_source, self.max_target = (min(n, width(positions)) for n in (self.max_source, self.max_target))
+
+    @property
+    def never(self) -> list[int]:
+        """Special tokens that are no part of an output: decoding would hide them."""
+        return [i for i in self.tokenizer.all_special_ids if i not in self.lead and i != self.end]
 
     def encode_sources(self, texts: Sequence[str]) -> list[list[int]]:
         """Give the ids of inputs, with prefix and end, cut to the limit."""
@@ -61,15 +64,18 @@ class Codec:
 
     def encode_targets(self, texts: Sequence[str]) -> list[list[int]]:
         """Give the ids of outputs, with end, cut to the limit."""
-        ids, end = self._encode(texts, self.max_target), self.tokenizer.eos_token_id
+        ids, end = self._encode(texts, self.max_target), self.end
         return [row if end is None or end in row else [*row[: self.max_target - 1], end] for row in ids]
 
     def _encode(self, texts: Sequence[str], limit: int) -> list[list[int]]:
         if not texts:
             return []
-        swapped = [text.translate(self._there) for text in texts]
-        ids: list[list[int]] = self.tokenizer(swapped, truncation=True, max_length=limit).input_ids
+        ids: list[list[int]] = self.tokenizer(self.swapped(texts), truncation=True, max_length=limit).input_ids
         return ids
+
+    def swapped(self, texts: Iterable[str]) -> list[str]:
+        """Put characters that the tokenizer has in place of those that it lacks."""
+        return [text.translate(self._there) for text in texts]
 
     def decode(self, ids: Sequence[Sequence[int]]) -> list[str]:
         """Give the texts of ids, words separated by single spaces."""
@@ -103,22 +109,79 @@ class Codec:
             return text
 
 
+class PromptCodec(Codec):
+    """The codec of a decoder: an input is a prompt, and its output follows."""
+
+    def __init__(
+        self,
+        tokenizer: "PreTrainedTokenizerBase",
+        frame: Frame,
+        swaps: dict[str, str] | None = None,
+        **options: Any,
+    ) -> None:
+        super().__init__(tokenizer, swaps, **options)
+        self.frame, self.lead, self.end = frame, [], tokenizer.convert_tokens_to_ids(frame.end)
+        self._after = len(self._ids([frame.after])[0])
+
+    def limit(self, positions: int) -> None:
+        """Bound the lengths: prompt and output share the positions."""
+        super().limit(positions)
+        if rounded(self.max_source) + rounded(self.max_target) > positions:
+            self.max_target = min(self.max_target, width(positions // 2))
+            self.max_source = min(self.max_source, width(positions - rounded(self.max_target)))
+
+    def encode_sources(self, texts: Sequence[str]) -> list[list[int]]:
+        """Give the ids of prompts; of one that is too long, the input is cut, not what follows it."""
+        inputs = self.swapped(self.prefix + text for text in texts)
+        rows = self._ids([self.frame.before + text + self.frame.after for text in inputs])
+        room = self.max_source - self._after
+        return [row if len(row) <= self.max_source else [*row[: max(0, room)], *row[-self._after :]] for row in rows]
+
+    def encode_targets(self, texts: Sequence[str]) -> list[list[int]]:
+        """Give the ids of outputs, with end, cut to the limit."""
+        return [[*row[: self.max_target - 1], self.end or 0] for row in self._ids(self.swapped(texts))]
+
+    def _ids(self, texts: list[str]) -> list[list[int]]:
+        if not texts:
+            return []
+        found: list[list[int]] = self.tokenizer(texts, add_special_tokens=False, verbose=False).input_ids
+        return found
+
+
+def width(positions: int) -> int:
+    """Give the largest width of batches that a number of positions is enough for."""
+    return int(LENGTHS[positions >= LENGTHS].max(initial=1)) if positions < LENGTHS[-1] else positions // 256 * 256
+
+
+def codec_of(
+    config: TrainConfig, tokenizer: "PreTrainedTokenizerBase", swaps: dict[str, str], frame: Frame | None = None
+) -> Codec:
+    """Make the codec of a config. A new model has one task: no prefix, which would only slow its learning."""
+    limits = {"max_source": config.max_source, "max_target": config.max_target}
+    if frame:
+        return PromptCodec(tokenizer, frame, swaps, prefix=config.prefix or "", **limits)
+    prefix = PREFIX if config.prefix is None else config.prefix
+    return Codec(tokenizer, swaps, prefix="" if config.model == SCRATCH else prefix, **limits)
+
+
 def new_codec(config: TrainConfig, texts: Iterable[str]) -> Codec:
     """Make the codec of a model for texts, inputs and outputs; refuse texts that it cannot write."""
     words = sorted({word for text in texts for word in text.split()})
     swaps: dict[str, str] = {}
+    frame = None
     if config.model != SCRATCH:
         tokenizer = load_tokenizer(config.model)
+        frame = frame_of(tokenizer, config.system) if is_decoder(config.model) else None
         swaps = find_swaps(tokenizer, words, _swaps_of(Path(config.model) / CODEC))
     else:
         tokenizer = words_tokenizer(words)
     rows = [" ".join(words[i : i + 20]) for i in range(0, len(words), 20)]
-    whole = Codec(tokenizer, swaps, max_target=1_000_000)
+    whole = codec_of(config.model_copy(update={"max_target": 10**6}), tokenizer, swaps, frame)
     for row, back in zip(rows, whole.decode(whole.encode_targets(rows)), strict=True):
         if row != back:
             wrong = next((word for word in row.split() if whole.decode(whole.encode_targets([word])) != [word]), row)
             raise InputError(f"the tokenizer of {config.model} cannot write {wrong!r}; replace it in the data")
-    return Codec.of(config, tokenizer, swaps)
+    return codec_of(config, tokenizer, swaps, frame)
 
 
 def _swaps_of(path: Path) -> dict[str, str]:

@@ -13,7 +13,14 @@ class TrainConfig(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, protected_namespaces=())
 
     model: Annotated[str, Field(description="a Hugging Face name or folder; scratch: a new T5")] = SCRATCH
-    prefix: Annotated[str, Field(description="put before every input of a pretrained model")] = "semanticparse: "
+    prefix: Annotated[
+        str | None,
+        Field(description="put before every input of a pretrained model; default: `semanticparse: `, decoder none"),
+    ] = None
+    system: Annotated[str | None, Field(description="first message of every chat, for models with a template")] = None
+    lora: Annotated[
+        int | None, Field(ge=1, le=4096, description="rank of LoRA adapters to train; default: all weights are trained")
+    ] = None
     max_source: Annotated[int, Field(ge=1, le=10**6, description="tokens of an input, at most; the rest is cut")] = 512
     max_target: Annotated[int, Field(ge=1, le=10**6, description="tokens of an output, at most; the rest is cut")] = 256
     synthetic: Annotated[float, Field(ge=0, le=1, description="share of synthetic pairs in training")] = 0.5
@@ -24,7 +31,8 @@ class TrainConfig(BaseModel):
     ] = None
     optimizer: Annotated[Literal["adafactor", "adamw"], Field(description="adafactor or adamw")] = "adamw"
     learning_rate: Annotated[
-        float | None, Field(gt=0, description="reached after the warm-up; default: 0.001, of a new model 0.0003")
+        float | None,
+        Field(gt=0, description="reached after the warm-up; default: 0.001, new model 0.0003, decoder 0.0001"),
     ] = None
     schedule: Annotated[
         Literal["constant", "linear"], Field(description="of the rate: constant, or linear to 0 at the last step")
@@ -51,3 +59,7 @@ class TrainConfig(BaseModel):
     def rate(self) -> float:
         """The learning rate; a rate that suits pretrained models makes new ones diverge."""
         return self.learning_rate or (3e-4 if self.model == SCRATCH else 1e-3)
+
+    def for_decoder(self) -> "TrainConfig":
+        """Choose what depends on the kind of model: all weights of a decoder diverge at a rate that suits T5."""
+        return self.model_copy(update={"learning_rate": self.learning_rate or (1e-3 if self.lora else 1e-4)})

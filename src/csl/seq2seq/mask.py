@@ -37,12 +37,9 @@ class OutputMask:
         need_llguidance()
         from llguidance import LLMatcher, LLParserLimits
 
-        tokenizer = codec.tokenizer
-        around = tokenizer("").input_ids
-        if tokenizer.eos_token_id is None:
+        if codec.end is None:
             raise InputError("the model's tokenizer has no end token, so its outputs cannot be masked; use --no-mask")
-        self.end: int = tokenizer.eos_token_id
-        self.lead: list[int] = around[: around.index(self.end)] if self.end in around else around
+        self.end, self.lead = codec.end, codec.lead
         grammar = to_lark(_writable(cfg, codec), joint, leading_space=True)
         self._start = LLMatcher(
             _vocabulary(codec), LLMatcher.grammar_from_lark(grammar), log_level=0, limits=LLParserLimits(**LIMITS)
@@ -127,13 +124,14 @@ class GreedyMask:
 class BeamMask:
     """A logits processor of `generate` for beam search; rows with the same prefix share its state."""
 
-    def __init__(self, mask: OutputMask) -> None:
-        self._end = mask.end
+    def __init__(self, mask: OutputMask, before: int = 1) -> None:
+        """`before` tokens come before an output: the start symbol, or a prompt."""
+        self._end, self._before = mask.end, before
         self._known: dict[tuple[int, ...], Prefix | None] = {(): mask.start()}
 
     def __call__(self, written: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
-        """Give −∞ to the tokens that are not allowed after what was written; its first column is the start symbol."""
-        rows = [tuple(row[1:]) for row in written.tolist()]
+        """Give −∞ to the tokens that are not allowed after what was written."""
+        rows = [tuple(row[self._before :]) for row in written.tolist()]
         known = self._known
         self._known = {row: known.get(row) if row in known else self._longer(known, row) for row in set(rows)}
         size = scores.shape[-1]
@@ -174,8 +172,8 @@ class _Tokens:
     bos_token_id = None
 
     def __init__(self, codec: Codec) -> None:
-        special = codec.tokenizer.all_special_ids
-        self.eos_token_id = codec.tokenizer.eos_token_id
+        special = {*codec.tokenizer.all_special_ids, codec.end}
+        self.eos_token_id = codec.end
         self.special_token_ids = sorted(special)
         self.tokens = codec.token_bytes()
         for i in special:

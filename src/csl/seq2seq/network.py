@@ -1,4 +1,4 @@
-"""The network: any encoder-decoder of Hugging Face, from a checkpoint or with new weights.
+"""The network: any encoder-decoder or decoder of Hugging Face, from a checkpoint or with new weights.
 
 A new network is a T5 with the sizes of the config and, as T5 1.1 has it, gated feed-forward layers. Its embeddings are
 tied and drawn with deviation 1; that trains only because the decoder's output is scaled by d_model^-1/2 before it meets
@@ -15,14 +15,16 @@ import torch
 
 from csl.errors import CslError, InputError, from_system
 from csl.hub import first_line, loading, quiet, refuse_gaps
-from csl.seq2seq.codec import MODEL_REMEDY
+from csl.seq2seq.architectures import MODEL_REMEDY, architecture_of
 from csl.seq2seq.config import SCRATCH, TrainConfig
 
 if TYPE_CHECKING:
     from transformers import PreTrainedConfig, PreTrainedModel
 
 TOKENS = ("decoder_start_token_id", "bos_token_id", "eos_token_id", "pad_token_id")  # special ones of a checkpoint
-DROPOUT = ("dropout_rate", "dropout", "hidden_dropout_prob")  # its name in T5, in most others, and in BERT
+DROPOUT = (  # its name in T5, in most others, in BERT, and in GPT-2
+    "dropout_rate", "dropout", "hidden_dropout_prob", "resid_pdrop", "embd_pdrop", "attn_pdrop",
+)  # fmt: skip
 POSITIONS = ("max_position_embeddings", "max_encoder_position_embeddings", "max_decoder_position_embeddings")
 D_KV = 64  # dimensions of an attention head
 PREFERENCE = 4.0  # of a new head for its neighbour: e^4 times the weight of any other place
@@ -70,10 +72,10 @@ def _look_around(network: "PreTrainedModel") -> None:
 
 
 def load_network(name: str | Path, dropout: float | None = None) -> "PreTrainedModel":
-    """Load an encoder-decoder by name or folder, in fp32."""
-    from transformers import AutoConfig, AutoModelForSeq2SeqLM, GenerationConfig
+    """Load a network by name or folder, in fp32."""
+    from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM, GenerationConfig
 
-    with loading(name, "no seq2seq model could be loaded", MODEL_REMEDY):
+    with loading(name, "no model could be loaded", MODEL_REMEDY):
         sizes = AutoConfig.from_pretrained(name)
     if dropout is not None:
         known = [(part, key) for part in _parts(sizes) for key in DROPOUT if hasattr(part, key)]
@@ -81,9 +83,10 @@ def load_network(name: str | Path, dropout: float | None = None) -> "PreTrainedM
             setattr(part, key, dropout)
         if not known:
             raise InputError("the model has no dropout to set; remove the option dropout", name)
-    with loading(name, "no seq2seq model could be loaded", MODEL_REMEDY):
+    family = AutoModelForSeq2SeqLM if sizes.is_encoder_decoder else AutoModelForCausalLM
+    with loading(name, "no model could be loaded", MODEL_REMEDY):
         for attention in ({}, {"attn_implementation": "eager"}):  # some lose the decoder's mask with faster attention
-            network, found = AutoModelForSeq2SeqLM.from_pretrained(
+            network, found = family.from_pretrained(
                 name, config=sizes, dtype=torch.float32, use_safetensors=True, output_loading_info=True, **attention
             )
             if causal := _causal(network):
@@ -94,7 +97,7 @@ def load_network(name: str | Path, dropout: float | None = None) -> "PreTrainedM
     kept = {key: getattr(network.generation_config, key) for key in TOKENS}
     if kept["decoder_start_token_id"] is None:
         kept["decoder_start_token_id"] = kept["bos_token_id"]
-    if kept["decoder_start_token_id"] is None:
+    if kept["decoder_start_token_id"] is None and sizes.is_encoder_decoder:
         raise InputError(
             "the model does not say how outputs start: set decoder_start_token_id in its config.json", name
         )
@@ -117,9 +120,10 @@ def positions(network: "PreTrainedModel") -> int:
 def _causal(network: "PreTrainedModel") -> bool:
     """Tell whether the first token of an output does not depend on the second."""
     network.eval()
-    source = torch.tensor([[1, 2, 3]])
+    source, architecture = torch.tensor([[1, 2, 3]]), architecture_of(network)
     first, second = (
-        network(input_ids=source, decoder_input_ids=torch.tensor([[0, token]])).logits[0, 0] for token in (1, 2)
+        architecture.logits(network, source, torch.ones_like(source), torch.tensor([[0, token]]))[0, 0]
+        for token in (1, 2)
     )
     return torch.allclose(first, second, atol=1e-3)
 

@@ -7,7 +7,7 @@ its output is complete; the library's `generate` computes all rows until the las
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,11 +16,13 @@ import torch
 
 from csl.errors import CslError, InputError, LimitWarning
 from csl.files import hash_file, read_json, write_json
+from csl.seq2seq.architectures import architecture_of
 from csl.seq2seq.batches import lengths_of, padded
-from csl.seq2seq.codec import CODEC, Codec, load_tokenizer
+from csl.seq2seq.codec import CODEC, Codec, PromptCodec, codec_of, load_tokenizer
 from csl.seq2seq.config import TrainConfig
 from csl.seq2seq.mask import BeamMask, GreedyMask, OutputMask
 from csl.seq2seq.network import load_network, positions, save_network
+from csl.seq2seq.prompts import Frame
 from csl.seq2seq.update import autocast
 
 if TYPE_CHECKING:
@@ -43,7 +45,11 @@ class Seq2Seq:
 
     def __init__(self, network: "PreTrainedModel", codec: Codec, config: TrainConfig, device: torch.device) -> None:
         self.network, self.codec, self.config, self.device = network, codec, config, device
+        self._architecture = architecture_of(network)
         codec.limit(positions(network))
+        if isinstance(codec, PromptCodec):  # its template says what ends an output, the checkpoint may not
+            pad = codec.tokenizer.pad_token_id
+            network.generation_config.update(eos_token_id=codec.end, pad_token_id=codec.end if pad is None else pad)
 
     @classmethod
     def load(cls, folder: Path | str, device: str = "auto") -> "Seq2Seq":
@@ -58,6 +64,7 @@ class Seq2Seq:
             known = TrainConfig.model_fields.keys() & about["config"].keys()  # another version may have other options
             config = TrainConfig(**{key: about["config"][key] for key in known})
             swaps = {str(old): str(new) for old, new in about["swaps"].items()}
+            frame = Frame(**about["frame"]) if about.get("frame") else None
             weights = {folder / Path(name).name: digest for name, digest in about["sha256"].items()}
             if any(len(character) != 1 for pair in swaps.items() for character in pair):
                 raise ValueError("a swap is of two characters")
@@ -66,7 +73,7 @@ class Seq2Seq:
         for weight, digest in weights.items():
             if hash_file(weight) != digest:
                 raise InputError("damaged file; train the model again", weight)
-        codec = Codec.of(config, load_tokenizer(folder), swaps)
+        codec = codec_of(config, load_tokenizer(folder), swaps, frame)
         place = choose_device(device)
         return cls(load_network(folder).to(place), codec, config, place)
 
@@ -75,7 +82,9 @@ class Seq2Seq:
         save_network(self.network, folder)
         self.codec.tokenizer.save_pretrained(folder)
         weights = {path.name: hash_file(path) for path in sorted(folder.glob("*.safetensors"))}
-        write_json(folder / CODEC, {"config": self.config.model_dump(), "swaps": self.codec.swaps, "sha256": weights})
+        about = {"config": self.config.model_dump(), "swaps": self.codec.swaps, "sha256": weights}
+        frame = {"frame": asdict(self.codec.frame)} if isinstance(self.codec, PromptCodec) else {}
+        write_json(folder / CODEC, about | frame)
 
     def predict(
         self,
@@ -128,16 +137,18 @@ class Seq2Seq:
         self, ids: list[list[int]], beams: int, k: int, scores: bool, output_mask: OutputMask | None
     ) -> list[list[Prediction]]:
         source, mask = (
-            torch.from_numpy(a).to(self.device) for a in padded(ids, self.codec.tokenizer.pad_token_id or 0)
+            torch.from_numpy(a).to(self.device)
+            for a in padded(ids, self.codec.tokenizer.pad_token_id or 0, left=self._architecture.left)
         )
         n = beams if output_mask else k  # some of the beams may not be complete
         written = self._write(source, mask, beams, n, output_mask)
-        texts = self.codec.decode(written.tolist())
+        outputs = [self._output(row) for row in written.tolist()]
+        texts = self.codec.decode(outputs)
         log_probs: Sequence[float | None] = [None] * len(texts)
         if scores:
             log_probs = self._log_probs(source.repeat_interleave(n, 0), mask.repeat_interleave(n, 0), written)
         made = [Prediction(text, log_prob) for text, log_prob in zip(texts, log_probs, strict=True)]
-        valid = [output_mask is None or output_mask.accepts(row[1:]) for row in written.tolist()]
+        valid = [output_mask is None or output_mask.accepts(ids) for ids in outputs]
         groups = ([made[j] for j in range(i, i + n) if valid[j]] for i in range(0, len(made), n))
         # in bf16 the search and the score may differ in the last digits
         return [sorted(group, key=lambda p: -(p.log_prob or 0))[:k] for group in groups]
@@ -146,62 +157,63 @@ class Seq2Seq:
         self, source: torch.Tensor, mask: torch.Tensor, beams: int, k: int, output_mask: OutputMask | None
     ) -> torch.Tensor:
         """Give the ids of the k best outputs of each input: the start symbol, the output, its end, padding."""
-        tokenizer = self.codec.tokenizer  # special tokens are no part of an output, and decoding would hide them
-        around = tokenizer("").input_ids  # but for those that training has around each
-        never = [i for i in tokenizer.all_special_ids if i not in around and i != tokenizer.eos_token_id]
-        written = self._greedy(source, mask, never, output_mask) if beams == 1 else None
+        written = self._greedy(source, mask, output_mask) if beams == 1 else None
         if written is not None:
             return written
+        prompt = self._architecture.prompt(source)
         options: dict[str, Any] = {"length_penalty": 0.0} if beams > 1 else {}  # 0: the order is that of log p
-        options |= {"logits_processor": [BeamMask(output_mask)]} if output_mask else {}
+        options |= {"logits_processor": [BeamMask(output_mask, prompt + 1)]} if output_mask else {}
         found: torch.Tensor = self.network.generate(
             input_ids=source, attention_mask=mask, max_new_tokens=self.codec.max_target, num_beams=beams,
-            num_return_sequences=k, do_sample=False, suppress_tokens=never, **options,
+            num_return_sequences=k, do_sample=False, suppress_tokens=self.codec.never, **options,
         )  # fmt: skip
-        return found
+        return found[:, prompt:]
 
-    def _greedy(
-        self, source: torch.Tensor, mask: torch.Tensor, never: list[int], output_mask: OutputMask | None
-    ) -> torch.Tensor | None:
+    def _greedy(self, source: torch.Tensor, mask: torch.Tensor, output_mask: OutputMask | None) -> torch.Tensor | None:
         """Take the likeliest token at each step, as `generate` does; None where rows of the cache cannot be dropped."""
-        from transformers import EncoderDecoderCache
-
-        tokens, limit = self.network.generation_config, self.codec.max_target
-        ends = torch.tensor(tokens.eos_token_id if tokens.eos_token_id is not None else -1, device=self.device)
-        written = torch.full((len(source), limit + 1), tokens.pad_token_id or 0, device=self.device)
-        written[:, 0] = tokens.decoder_start_token_id
-        rows, cache = torch.arange(len(source), device=self.device), None
+        limit = self.codec.max_target
+        ends = torch.tensor(self._ends, device=self.device)
+        pad = self.network.generation_config.pad_token_id or 0
+        written = torch.full((len(source), limit + 1), pad, device=self.device)
+        written[:, 0] = self._architecture.start(source)
+        rows = torch.arange(len(source), device=self.device)
         guide = GreedyMask(output_mask, len(source)) if output_mask else None
-        states = self.network.get_encoder()(input_ids=source, attention_mask=mask)
+        search = self._architecture.search(source, mask)
         for step in range(limit):
-            made = self.network(
-                encoder_outputs=states, attention_mask=mask, decoder_input_ids=written[rows, step, None],
-                past_key_values=cache, use_cache=True,
-            )  # fmt: skip
-            cache = made.past_key_values
-            if not isinstance(cache, EncoderDecoderCache):
+            logits = search.next_logits(written[rows, step])
+            if logits is None:
                 return None
-            logits = made.logits[:, -1]
-            logits[:, never] = -torch.inf
+            logits[:, self.codec.never] = -torch.inf
             chosen = guide.choose(logits) if guide else logits.argmax(-1)
             written[rows, step + 1] = chosen
             going = (~torch.isin(chosen, ends)).nonzero()[:, 0]
             if not len(going):
                 return written[:, : step + 2]
             if len(going) < len(rows):
-                rows, mask = rows[going], mask[going]
-                states.last_hidden_state = states.last_hidden_state[going]
-                cache.batch_select_indices(going)
+                rows = rows[going]
+                search.keep(going)
                 if guide:
                     guide.keep(going)
         return written
 
+    @property
+    def _ends(self) -> list[int]:
+        """The tokens that end an output."""
+        ends = self.network.generation_config.eos_token_id
+        return ends if isinstance(ends, list) else [-1 if ends is None else ends]
+
+    def _output(self, row: list[int]) -> list[int]:
+        """Give the ids of an output up to its end; the first of a row is the start symbol."""
+        ends = self._ends
+        length = next((place for place, token in enumerate(row[1:], 1) if token in ends), len(row))
+        return row[1 : length + 1]
+
     def _log_probs(self, source: torch.Tensor, mask: torch.Tensor, written: torch.Tensor) -> list[float]:
         """Score what was written: its first column is the start symbol, and what follows the end is padding."""
         labels = written[:, 1:]
-        ends = (labels == self.network.config.eos_token_id).long().cumsum(1)
-        real = (ends == 0) | ((ends == 1) & (labels == self.network.config.eos_token_id))
-        logits = self.network(input_ids=source, attention_mask=mask, decoder_input_ids=written[:, :-1]).logits
+        ends = torch.isin(labels, torch.tensor(self._ends, device=self.device)).long()
+        real = ends.cumsum(1) - ends == 0
+        logits = self._architecture.logits(self.network, source, mask, written[:, :-1])
         each = logits.float().log_softmax(-1).gather(-1, labels[..., None])[..., 0]
         return [float(value) for value in (each * real).sum(1).tolist()]
 

@@ -16,10 +16,12 @@ from accelerate import Accelerator
 from csl.errors import CslError, InputError
 from csl.examples import Example
 from csl.examples.score import correct
+from csl.seq2seq.adapters import Adapters
+from csl.seq2seq.architectures import is_decoder
 from csl.seq2seq.batches import Batches, Encoded, lengths_of
 from csl.seq2seq.checkpoint import Checkpoint, Tensors, optimizer_state, set_optimizer_state, set_weights, weights_of
-from csl.seq2seq.codec import Codec, new_codec
-from csl.seq2seq.config import TrainConfig
+from csl.seq2seq.codec import Codec, PromptCodec, new_codec
+from csl.seq2seq.config import SCRATCH, TrainConfig
 from csl.seq2seq.network import new_network
 from csl.seq2seq.predictor import Seq2Seq, choose_device, enough_memory
 from csl.seq2seq.update import Updater, own_stream
@@ -69,21 +71,29 @@ class Training:
         dev: Iterable[Example] = (),
         device: str = "auto",
     ) -> None:
-        self._config = config = config or TrainConfig()
+        config = config or TrainConfig()
+        if config.model == SCRATCH and config.lora:
+            raise InputError("lora adapts a pretrained model: give one with model, or remove the option lora")
         original, made, self._dev = list(examples), list(synthetic), list(dev)
         if not original and not made:
             raise InputError("no examples to train on")
-        self._accelerator = new_accelerator(config, device)
+        if config.model != SCRATCH and is_decoder(config.model):
+            config = config.for_decoder()
+        self._config, self._accelerator = config, new_accelerator(config, device)
         self._device = self._accelerator.device
         codec = new_codec(config, (text for e in (*original, *made) for text in (e.source_text, e.target_text)))
         if codec.swaps:
             LOG.info(f"swapped, as the tokenizer lacks them: {' '.join(codec.swaps)}")
         self._model = Seq2Seq(new_network(config, len(codec.tokenizer)), codec, config, self._device)
         parts = encode(codec, original, "original"), encode(codec, made, "synthetic")
-        pad = codec.tokenizer.pad_token_id or 0
-        self._batches = Batches(*parts, config.synthetic, config.batch_size, config.seed, pad)
-        size = sum(parameter.numel() for parameter in self._model.network.parameters())
-        LOG.info(f"{config.model}: {size:,} parameters on {self._device.type}")
+        pad, left = codec.tokenizer.pad_token_id or 0, isinstance(codec, PromptCodec)
+        self._batches = Batches(*parts, config.synthetic, config.batch_size, config.seed, pad, left=left)
+        network = self._model.network
+        size = f"{sum(parameter.numel() for parameter in network.parameters()):,} parameters"
+        self._adapters = Adapters(network, config.lora, config.seed) if config.lora else None
+        if self._adapters:
+            size += f", {sum(weight.numel() for weight in weights_of(network).values()):,} in adapters"
+        LOG.info(f"{config.model}: {size} on {self._device.type}")
 
     def run(
         self, checkpoint: Checkpoint | None = None, progress: Callable[[Progress], None] = lambda report: None
@@ -126,6 +136,8 @@ class Training:
             last, clock = step, time.perf_counter()
         if best and best.step < step:
             set_weights(network, best.weights)
+        if self._adapters:
+            self._adapters.merge()
         return Trained(self._model, best.step if best else step, best.dev if best else None)
 
     def _accuracy(self) -> float | None:

@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
+from torch.nn.functional import cross_entropy
 
 from csl.hub import first_line
+from csl.seq2seq.architectures import architecture_of
 from csl.seq2seq.batches import IGNORED, Batch
 from csl.seq2seq.config import TrainConfig
 
@@ -29,16 +31,21 @@ MICRO_BATCH = 32  # pairs in a pass on a CPU
 CLIP = 1.0  # norm of the gradient, at most
 
 
+def trained(network: torch.nn.Module) -> list[torch.nn.Parameter]:
+    """Give the parameters that are trained: all, or those of adapters."""
+    return [parameter for parameter in network.parameters() if parameter.requires_grad]
+
+
 def new_optimizer(network: torch.nn.Module, config: TrainConfig, device: torch.device) -> torch.optim.Optimizer:
     """Make the optimizer of a config; its rate is set at every step."""
     if config.optimizer == "adafactor":
         from transformers import Adafactor
 
-        return Adafactor(network.parameters(), lr=config.rate, scale_parameter=False, relative_step=False)
+        return Adafactor(trained(network), lr=config.rate, scale_parameter=False, relative_step=False)
     if device.type != "cuda":
-        return torch.optim.AdamW(network.parameters(), lr=config.rate, weight_decay=0.0)
+        return torch.optim.AdamW(trained(network), lr=config.rate, weight_decay=0.0)
     rate = torch.tensor(config.rate, device=device)  # a tensor, so that a captured step reads the rate of now
-    return torch.optim.AdamW(network.parameters(), lr=rate, weight_decay=0.0, fused=True, capturable=True)
+    return torch.optim.AdamW(trained(network), lr=rate, weight_decay=0.0, fused=True, capturable=True)
 
 
 def set_rate(optimizer: torch.optim.Optimizer, config: TrainConfig, step: int) -> None:
@@ -85,12 +92,11 @@ class Updater:
         self.device = accelerator.device
         self._config, self._accelerator = config, accelerator
         self._micro_batch = config.micro_batch_size or (MICRO_BATCH if self.device.type == "cpu" else config.batch_size)
-        tokens = network.generation_config
-        self._start, self._pad = tokens.decoder_start_token_id, tokens.pad_token_id or 0
+        self._architecture, self._pad = architecture_of(network), network.generation_config.pad_token_id or 0
         self.network: torch.nn.Module = accelerator.prepare_model(network)
         self.optimizer = new_optimizer(self.network, config, self.device)
         self._loss = torch.zeros((), device=self.device)
-        for parameter in self.network.parameters():
+        for parameter in trained(self.network):
             parameter.grad = torch.zeros_like(parameter)  # in one place for good, as captured graphs need it
         self._graphs: dict[Any, tuple[Any, list[torch.Tensor]]] = {}
         self._seen: set[Any] = set()
@@ -125,18 +131,16 @@ class Updater:
         return float(mean)
 
     def _backward(self, source: torch.Tensor, mask: torch.Tensor, labels: torch.Tensor, weight: torch.Tensor) -> None:
-        begin = torch.full_like(labels[:, :1], self._start)  # as in prediction; some networks would begin otherwise
-        before = torch.cat([begin, labels[:, :-1].masked_fill(labels[:, :-1] == IGNORED, self._pad)], dim=1)
+        written = labels[:, :-1].masked_fill(labels[:, :-1] == IGNORED, self._pad)
+        before = torch.cat([self._architecture.start(source)[:, None], written], dim=1)
         with autocast(self._config, self.device, cache=not self._capturing):
-            made = self.network(
-                input_ids=source, attention_mask=mask, decoder_input_ids=before, labels=labels, use_cache=False
-            )
-            loss = made.loss * weight
-        loss.backward()
+            logits = self._architecture.logits(self.network, source, mask, before)
+            loss = cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=IGNORED) * weight
+        loss.backward()  # type: ignore[no-untyped-call]
         self._loss += loss.detach()
 
     def _step(self) -> None:
-        torch.nn.utils.clip_grad_norm_(self.network.parameters(), CLIP)
+        torch.nn.utils.clip_grad_norm_(trained(self.network), CLIP)
         self.optimizer.step()
 
     def _run(self, function: Callable[..., None], *arrays: np.ndarray[Any, Any]) -> None:
