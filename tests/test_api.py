@@ -134,15 +134,6 @@ def test_augment_takes_the_options_of_each_stage(examples: list[csl.Example]) ->
     assert made.model.theta_rule.shape == csl.fit(made.grammar, examples, EM).theta_rule.shape
 
 
-def test_without_torch_em_is_used_and_a_warning_logged(
-    examples: list[csl.Example], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setitem(sys.modules, "torch", None)
-    monkeypatch.setattr("csl.runs.stages.fit.has_torch", lambda: False)
-    assert len(csl.augment(examples, 20).synthetic) == 20
-    assert any(r.levelno == logging.WARNING and "torch" in r.message for r in caplog.records)
-
-
 def test_augment_without_anything_to_sample_keeps_the_examples(examples: list[csl.Example]) -> None:
     cfg = csl.OutputCfg.parse(["ROOT => WALK", "ROOT => RUN", "ROOT => JUMP"])
     rules = [parse_rule("NT_1 twice ### NT_1 NT_1")]

@@ -10,7 +10,8 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -59,8 +60,10 @@ class Threads:
         items are not spread. If it takes long, progress is reported with the words `doing`.
         """
         if parts or not len(items):
-            futures = [self._submit(function, chunk, *state) for chunk in np.array_split(items, parts or 1)]
-            return list(map(_result, futures))
+            chunks = np.array_split(items, parts or 1)
+            if self.number == 1:  # one turn of the thread, not one for each
+                return list(self.call(lambda: [function(chunk, *state) for chunk in chunks]))
+            return list(map(_result, [self._submit(function, chunk, *state) for chunk in chunks]))
         few = len(items) < (SMALL if least is None else min(least, SMALL))
         return self._paced(lambda chunk: function(chunk, *state), items, 1 if few else 0, doing)
 
@@ -111,7 +114,8 @@ class Threads:
 def _result(future: Future[Any]) -> Any:
     """Wait for a result; Python may miss a signal that comes when the wait begins, and sees it when the wait ends."""
     while not future.done():
-        wait([future], LOOK)
+        with suppress(TimeoutError):
+            future.exception(LOOK)
     return future.result()
 
 

@@ -1,6 +1,5 @@
 """Fitting reaches known optima, is repeatable, goes on after a stop, and stays finite."""
 
-import sys
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -234,14 +233,6 @@ def test_no_derivable_pair_is_an_error(config: FitConfig) -> None:
             fit(GRAMMAR, examples, config)
 
 
-def test_adam_without_torch_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "torch", None)
-    monkeypatch.delitem(sys.modules, "csl.model.adam", raising=False)
-    with pytest.raises(InputError, match=r"compositional-structure-learner\[model\].*optimizer=em"):
-        fit(GRAMMAR, PAIRS, ADAM)
-    assert fit(GRAMMAR, PAIRS, EM).steps > 0
-
-
 # numbers
 
 
@@ -289,7 +280,6 @@ WHOLE = ADAM.model_copy(update={"denominator": "batch"})
 
 
 def test_rules_that_no_derivation_of_the_batch_uses_are_left_as_they_are() -> None:
-    pytest.importorskip("torch")
     before = fit(GRAMMAR, PAIRS, WHOLE.model_copy(update={"steps": 1})).model.theta_rule
     after = fit(GRAMMAR, PAIRS, WHOLE).model.theta_rule
     assert (after[:, 4] == before[:, 4]).all()  # hop is in no pair
@@ -298,18 +288,18 @@ def test_rules_that_no_derivation_of_the_batch_uses_are_left_as_they_are() -> No
 
 
 def test_over_a_batch_with_all_rules_both_denominators_are_the_same() -> None:
-    pytest.importorskip("torch")
     pairs = [Example.of("jump twice and walk twice and hop", "J J W W H")]
     both = [fit(GRAMMAR, pairs, config).model.theta_rule for config in (ADAM, WHOLE)]
     assert np.allclose(*both, atol=1e-9)
 
 
-def test_the_rules_of_pairs_are_those_of_all_their_derivations() -> None:
+def test_the_contexts_and_rules_of_pairs_are_those_of_all_their_derivations() -> None:
     data = build(
         GRAMMAR, [Example.of("jump", "J"), Example.of("walk twice", "W W"), Example.of("hop", "H")], 1, ONE_THREAD
     )
-    assert data.rules_of(np.array([0])).tolist() == [0]
-    assert data.rules_of(np.array([1, 2])).tolist() == [1, 2, 4]
+    for places, contexts, rules in (([0], [0], [0]), ([1, 2], [0, 1], [1, 2, 4])):
+        found = data.occurring(np.array(places))
+        assert [some.tolist() for some in found] == [contexts, rules]
 
 
 def test_em_has_no_batches_to_normalise_over() -> None:

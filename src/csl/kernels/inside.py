@@ -87,16 +87,34 @@ def log_inside(forests, inputs, context, rule, contexts):
 
 
 @njit(cache=True, nogil=True)
+def occurring(forests, inputs, contexts, n_contexts):
+    """List the contexts and the rules that occur in some forests; return also context → its place, rule → its place."""
+    context_place, rule_place = np.full(n_contexts, -1, np.int32), np.full(len(contexts) - 1, -1, np.int32)
+    context_place[0] = 0  # the root
+    for k in inputs:
+        for a in range(forests.applications[forests.vertices[k]], forests.applications[forests.vertices[k + 1]]):
+            r = forests.rules[a]
+            rule_place[r] = 0
+            for t in range(forests.arguments[a + 1] - forests.arguments[a]):
+                context_place[contexts[r] + t] = 0
+    used_contexts, used_rules = np.flatnonzero(context_place == 0), np.flatnonzero(rule_place == 0)
+    context_place[used_contexts], rule_place[used_rules] = np.arange(len(used_contexts)), np.arange(len(used_rules))
+    return used_contexts, used_rules, context_place, rule_place
+
+
+@njit(cache=True, nogil=True)
 def expectations(forests, inputs, copies, context, rule, contexts):
     """Add up log I over inputs, each counting `copies` times, and its gradient.
 
-    Returns (the sum, its gradient by `context`, its gradient by `rule`). A gradient times the probability it belongs to
-    is the expected number of times that it is used.
+    Returns (the sum; the contexts that occur, and its gradient by `context` of these; the rules that occur, and its
+    gradient by `rule` of these). A gradient times the probability it belongs to is the expected number of times that it
+    is used.
     """
     states = context.shape[1]
     room = J, top, weight, inner = _room(forests, inputs, states)
     B = np.empty(J.shape)  # the gradient by J
-    by_context, by_rule = np.zeros(context.shape), np.zeros(rule.shape)
+    used_contexts, used_rules, context_place, rule_place = occurring(forests, inputs, contexts, len(context))
+    by_context, by_rule = np.zeros((len(used_contexts), states)), np.zeros((len(used_rules), states))
     total = 0.0
     for i in range(len(inputs)):
         k = inputs[i]
@@ -111,16 +129,16 @@ def expectations(forests, inputs, copies, context, rule, contexts):
             for a in range(forests.applications[v], forests.applications[v + 1]):
                 r = forests.rules[a]
                 w = np.exp(weight[a - a0] - top[v - v0])
-                _add(by_rule[r], w, B[v - v0])
+                _add(by_rule[rule_place[r]], w, B[v - v0])
                 expected = w * _dot(B[v - v0], rule[r])
                 c = contexts[r]
                 for p in range(forests.arguments[a], forests.arguments[a + 1]):
                     child = forests.children[p] - v0
                     share = expected / inner[p - p0]
-                    _add(by_context[c], share, J[child])
+                    _add(by_context[context_place[c]], share, J[child])
                     _add(B[child], share, context[c])
                     c += 1
-    return total, by_context, by_rule
+    return total, used_contexts, by_context, used_rules, by_rule
 
 
 @njit(cache=True, nogil=True)

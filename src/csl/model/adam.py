@@ -1,113 +1,81 @@
-"""Adam on batches: the compiled inside–outside pass as a function that torch differentiates."""
+"""Adam on batches (Kingma & Ba 2015).
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from typing import Any
+The parameters are softmaxed, the compiled inside–outside pass gives the gradient by probabilities, and the chain rule
+that by parameters: ∂/∂θ = p · (∂/∂p − Σ p · ∂/∂p), where the sum goes over what p is normalised over. Of contexts only
+those of the batch have a gradient. A step costs O(parameters) beside the forests of the batch.
+"""
 
 import numpy as np
-import numpy.typing as npt
-import torch
 
+from csl.kernels.adam import adam_step
 from csl.model.config import FitConfig
 from csl.model.data import ForestData
-from csl.model.model import FloatArray
-
-Expectations = Callable[[FloatArray, FloatArray], tuple[float, FloatArray, FloatArray]]
-"""(p(s | context), p(r | s) by rule) → (the sum of log p(x, y), its gradients by both)."""
+from csl.model.model import FloatArray, softmax
 
 
-class LogLikelihood(torch.autograd.Function):
-    """The sum of log p(x, y) of a batch by the probabilities; one pass gives value and gradients."""
+class Parameters:
+    """Parameters with their moments, and room for probabilities and a gradient: new arrays cost more than a step."""
 
-    @staticmethod
-    def forward(ctx: Any, context: torch.Tensor, rule: torch.Tensor, expectations: Expectations) -> torch.Tensor:
-        """Run the pass; keep the gradients."""
-        total, by_context, by_rule = expectations(context.detach().numpy(), rule.detach().numpy())
-        ctx.save_for_backward(torch.from_numpy(by_context), torch.from_numpy(by_rule))
-        return context.new_tensor(total)
+    def __init__(self, theta: FloatArray) -> None:
+        self.theta = np.array(theta, order="C")
+        self.first, self.second, self.p, self.gradient = (np.zeros_like(self.theta) for _ in range(4))
 
-    @staticmethod
-    def backward(ctx: Any, *grad: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, None]:
-        """Return the gradients."""
-        by_context, by_rule = ctx.saved_tensors
-        return grad[0] * by_context, grad[0] * by_rule, None
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """Keep torch to one thread: on matrices this small more only get in each other's way, forty times slower."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
+    def step(self, rate: float, number: int) -> None:
+        """Step along the gradient by θ, which is p times what `gradient` holds."""
+        self.gradient *= self.p
+        arrays = (self.theta, self.gradient, self.first, self.second)
+        adam_step(*(array.ravel() for array in arrays), rate, number)
 
 
 class Adam:
-    """Parameters that torch's Adam makes better from batch to batch."""
+    """Parameters that get better from batch to batch. Those of rules are kept by rule: θ[rule, state]."""
 
     def __init__(self, data: ForestData, theta_context: FloatArray, theta_rule: FloatArray, config: FitConfig) -> None:
         self._data, self._config = data, config
         self._chance = data.copies / data.copies.sum()
-        self._theta = [torch.tensor(theta, requires_grad=True) for theta in (theta_context, theta_rule)]
-        self._adam = torch.optim.Adam(self._theta, lr=config.learning_rate)
+        self._context, self._rule = Parameters(theta_context), Parameters(theta_rule.T)
 
-    @_one_thread()
     def step(self, number: int) -> tuple[float, bool]:
         """Take step `number`, which decides the batch; return the batch's mean log p(x, y), and that there is more."""
-        config = self._config
+        config, context, rule = self._config, self._context, self._rule
         rng = np.random.default_rng([config.seed, number])
         drawn = rng.choice(len(self._chance), config.batch_size, p=self._chance)
         places, copies = np.unique(drawn, return_counts=True)
-        context = torch.softmax(self._theta[0], dim=1)
-        rule = self._p_rule(places)
-        mean = LogLikelihood.apply(
-            context, rule, lambda c, r: self._data.expectations(places, copies.astype(np.float64), c, r)
-        ) / len(drawn)  # type: ignore[no-untyped-call]
-        self._adam.zero_grad()
-        (-mean).backward()
-        self._adam.step()
-        return mean.item(), False
-
-    def _p_rule(self, places: npt.NDArray[np.int64]) -> torch.Tensor:
-        """p(r | s) by rule, normalised over all rules or over those in derivations of the batch (paper, B.2)."""
-        theta = self._theta[1]
-        if self._config.denominator == "grammar":
-            return torch.softmax(theta, dim=1).T.contiguous()
-        used = torch.from_numpy(self._data.rules_of(places))
-        return torch.zeros_like(theta.T).index_copy(0, used, torch.softmax(theta[:, used], dim=1).T)
+        contexts, rules = self._data.occurring(places)
+        context.p[contexts] = softmax(context.theta[contexts])
+        if config.denominator == "grammar":
+            _softmax_columns(rule.theta, rule.p)
+        else:  # normalised over the rules in derivations of the batch (paper, B.2)
+            rule.p.fill(0)
+            rule.p[rules] = softmax(rule.theta[rules].T).T
+        p, gradient = (context.p, rule.p), (context.gradient, rule.gradient)
+        loss = self._data.expectations(places, copies / -len(drawn), p, gradient)
+        context.gradient[contexts] -= np.einsum("cs,cs->c", context.p[contexts], context.gradient[contexts])[:, None]
+        rule.gradient -= np.einsum("rs,rs->s", rule.p, rule.gradient)
+        context.step(config.learning_rate, number)
+        rule.step(config.learning_rate, number)
+        return -loss, False
 
     def theta(self) -> tuple[FloatArray, FloatArray]:
         """Return the parameters."""
-        context, rule = (theta.detach().numpy().copy() for theta in self._theta)
-        return context, rule
+        return self._context.theta.copy(), np.ascontiguousarray(self._rule.theta.T)
 
     def state(self) -> dict[str, FloatArray]:
         """Return what it takes to resume."""
-        return state_of(self._theta, self._adam)
+        return {
+            f"{name}_{part}": getattr(parameters, part)
+            for name, parameters in (("context", self._context), ("rule", self._rule))
+            for part in ("theta", "first", "second")
+        }
 
     def restore(self, state: dict[str, FloatArray]) -> None:
         """Resume from a state."""
-        restore(self._theta, self._adam, state)
+        for name, array in self.state().items():
+            array[:] = state[name]
 
 
-def state_of(parameters: Sequence[torch.Tensor], adam: torch.optim.Adam) -> dict[str, FloatArray]:
-    """Return what it takes to resume with these parameters of an optimiser."""
-    moments = {
-        f"{name}{k}": np.array(value.cpu().numpy())
-        for k, slot in adam.state_dict()["state"].items()
-        for name, value in slot.items()
-    }
-    return {f"theta{k}": np.array(theta.detach().cpu().numpy()) for k, theta in enumerate(parameters)} | moments
-
-
-def restore(parameters: Sequence[torch.Tensor], adam: torch.optim.Adam, state: Mapping[str, FloatArray]) -> None:
-    """Put back what `state_of` gave."""
-    saved = adam.state_dict()
-    for k, theta in enumerate(parameters):
-        theta.data.copy_(torch.from_numpy(state[f"theta{k}"]))
-        if f"step{k}" in state:  # one that had a gradient
-            names = ("step", "exp_avg", "exp_avg_sq")
-            saved["state"][k] = {name: torch.from_numpy(np.array(state[f"{name}{k}"])) for name in names}
-    adam.load_state_dict(saved)
+def _softmax_columns(theta: FloatArray, out: FloatArray) -> None:
+    """Normalise along the first axis, into an array that is there."""
+    np.subtract(theta, theta.max(axis=0), out=out)
+    np.exp(out, out=out)
+    out /= out.sum(axis=0)

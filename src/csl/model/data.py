@@ -17,7 +17,7 @@ from csl.errors import LimitWarning
 from csl.examples import Example
 from csl.grammar import Grammar
 from csl.kernels.budget import COVERED
-from csl.kernels.inside import expectations, log_inside
+from csl.kernels.inside import expectations, log_inside, occurring
 from csl.kernels.source_chart import Forests
 from csl.model.model import FloatArray, context_starts, softmax
 from csl.parsing.deriver import Deriver
@@ -25,6 +25,9 @@ from csl.parsing.deriver import Deriver
 PARTS = 8  # of a sum, whatever the number of threads
 ALL_ITEMS = 2**27  # of the forests of all pairs together, 2 GB; a pair with more than its even share is left out, …
 PAIR_ITEMS = 2**14  # … but not if it has no more than this
+
+Probabilities = tuple[FloatArray, FloatArray]
+"""p(s | context), and p(r | s) by rule; or a gradient by both."""
 
 
 @dataclass(frozen=True)
@@ -38,19 +41,23 @@ class ForestData:
     engine: Threads
 
     def expectations(
-        self, places: npt.NDArray[np.int64], copies: FloatArray, context: FloatArray, rule: FloatArray
-    ) -> tuple[float, FloatArray, FloatArray]:
-        """Sum log p(x, y) over pairs, each `copies` times; return the sum and its gradients by both probabilities."""
-        state = (self.forests, places, copies, context, rule, self.contexts)
-        parts = self.engine.chunks(_expectations, np.arange(len(places)), *state, parts=PARTS)
-        return sum(p[0] for p in parts), sum(p[1] for p in parts), sum(p[2] for p in parts)
+        self, places: npt.NDArray[np.int64], copies: FloatArray, p: Probabilities, gradient: Probabilities
+    ) -> float:
+        """Sum log p(x, y) over pairs, each `copies` times; return the sum, and write its gradient by p."""
+        state = (self.forests, places, copies, *p, self.contexts)
+        for by in gradient:
+            by.fill(0)
+        total = 0.0
+        for part, *rows in self.engine.chunks(_expectations, np.arange(len(places)), *state, parts=PARTS):
+            total += part
+            for by, some, values in zip(gradient, rows[::2], rows[1::2], strict=True):
+                by[some] += values
+        return total
 
-    def rules_of(self, places: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """List the rules in derivations of some pairs."""
-        bounds = self.forests.applications[self.forests.vertices]
-        return np.unique(np.concatenate([self.forests.rules[bounds[k] : bounds[k + 1]] for k in places])).astype(
-            np.int64
-        )
+    def occurring(self, places: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """List the contexts and the rules in derivations of some pairs."""
+        contexts, rules, _, _ = occurring(self.forests, places, self.contexts, int(self.contexts[-1]))
+        return contexts, rules
 
     def mean(self, theta_context: FloatArray, theta_rule: FloatArray) -> float:
         """Return the mean log p(x, y)."""
@@ -66,8 +73,8 @@ def _expectations(
     places: npt.NDArray[np.int64],
     copies: FloatArray,
     *probabilities: npt.NDArray[Any],
-) -> tuple[float, FloatArray, FloatArray]:
-    sums: tuple[float, FloatArray, FloatArray] = expectations(forests, places[part], copies[part], *probabilities)
+) -> tuple[Any, ...]:
+    sums: tuple[Any, ...] = expectations(forests, places[part], copies[part], *probabilities)
     return sums
 
 

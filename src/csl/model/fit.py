@@ -16,6 +16,7 @@ from csl.examples import Example
 from csl.grammar import Grammar
 from csl.grammar.output_cfg import OutputCfg
 from csl.kernels.inside import fewest_levels
+from csl.model.adam import Adam
 from csl.model.config import FitConfig
 from csl.model.data import ForestData, build
 from csl.model.em import Em
@@ -130,12 +131,6 @@ def _optimiser(data: ForestData, grammar: Grammar, config: FitConfig) -> _Optimi
         if config.denominator == "batch":
             raise InputError("EM has no batches; choose optimizer = adam, or denominator = grammar")
         return Em(data, context, rule)
-    try:
-        from csl.model.adam import Adam  # noqa: PLC0415 — torch only where it is needed
-    except ModuleNotFoundError as error:
-        raise InputError(
-            "Adam needs torch: pip install 'compositional-structure-learner[model]', or choose --set optimizer=em"
-        ) from error
     return Adam(data, context, rule, config)
 
 

@@ -65,9 +65,10 @@ class LabelledForests:
     ) -> tuple[float, FloatArray]:
         """Sum the log sums of inputs, each `copies` times; return the sum and its gradient by the scores."""
         context, contexts = self._alike
-        values = np.exp(scores)
-        total, _, by_value = expectations(forests, places, copies, context, values[:, None], contexts)
-        return total, by_value[:, 0] * values
+        values, by_value = np.exp(scores), np.zeros(len(scores))
+        total, _, _, labels, by_label = expectations(forests, places, copies, context, values[:, None], contexts)
+        by_value[labels] = by_label[:, 0]
+        return total, by_value * values
 
     def best(self, forests: Forests, scores: FloatArray) -> list[tuple[float, Sequence[int]]]:
         """Find the best derivation of each input: its score, −inf if there is none, and its rules in preorder."""

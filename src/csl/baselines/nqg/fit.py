@@ -6,7 +6,7 @@ torch does the rest. With an encoder that stays as it is, its vectors are comput
 """
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -24,7 +24,6 @@ from csl.grammar import Grammar
 from csl.grammar.output_cfg import OutputCfg
 from csl.kernels.budget import COVERED
 from csl.kernels.source_chart import Forests
-from csl.model.adam import restore, state_of
 from csl.model.fit import FitCheckpoint
 from csl.parsing.deriver import CHUNK
 
@@ -182,11 +181,11 @@ class _Adam:
 
     def state(self) -> dict[str, FloatArray]:
         """Return what it takes to resume."""
-        return {**state_of(self._trained, self._adam), self._chances: self._dropout.get_state().numpy()}
+        return {**_state_of(self._trained, self._adam), self._chances: self._dropout.get_state().numpy()}
 
     def restore(self, state: dict[str, FloatArray]) -> None:
         """Resume from a state."""
-        restore(self._trained, self._adam, state)
+        _restore(self._trained, self._adam, state)
         if self._chances in state:
             self._dropout.set_state(torch.from_numpy(state[self._chances]))
 
@@ -196,3 +195,24 @@ def _vectors(encoder: Encoder, examples: Sequence[Example]) -> list[torch.Tensor
     encoder.eval()
     sources = [example.source for example in examples]
     return [vectors for k in range(0, len(sources), CHUNK) for vectors in encoder(sources[k : k + CHUNK])]
+
+
+def _state_of(parameters: Sequence[torch.Tensor], adam: torch.optim.Adam) -> dict[str, FloatArray]:
+    """Return what it takes to resume with these parameters of an optimiser."""
+    moments = {
+        f"{name}{k}": np.array(value.cpu().numpy())
+        for k, slot in adam.state_dict()["state"].items()
+        for name, value in slot.items()
+    }
+    return {f"theta{k}": np.array(theta.detach().cpu().numpy()) for k, theta in enumerate(parameters)} | moments
+
+
+def _restore(parameters: Sequence[torch.Tensor], adam: torch.optim.Adam, state: Mapping[str, FloatArray]) -> None:
+    """Put back what `_state_of` gave."""
+    saved = adam.state_dict()
+    for k, theta in enumerate(parameters):
+        theta.data.copy_(torch.from_numpy(state[f"theta{k}"]))
+        if f"step{k}" in state:  # one that had a gradient
+            names = ("step", "exp_avg", "exp_avg_sq")
+            saved["state"][k] = {name: torch.from_numpy(np.array(state[f"{name}{k}"])) for name in names}
+    adam.load_state_dict(saved)

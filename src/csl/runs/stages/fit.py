@@ -1,6 +1,5 @@
 """Fitting: from a grammar and examples to a model."""
 
-import importlib.util
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -60,7 +59,7 @@ class Fit(Stage):
         options = work.recipe.fit
         named = options.unlabelled
         inputs = named if named in ("", DEV) else hash_of(_lines(named))
-        return options_of(options) | ({} if has_torch() else {"optimizer": "em"}) | {"unlabelled": inputs}
+        return options_of(options) | {"unlabelled": inputs}
 
     def run(self, work: Work) -> Figures:
         folder, options = work.folder, work.recipe.fit
@@ -102,21 +101,13 @@ class Fit(Stage):
         )
 
 
-def has_torch() -> bool:
-    """Whether torch is installed."""
-    return importlib.util.find_spec("torch") is not None
-
-
 def resolve(options: FitOptions, rules: int, examples: int, *, prepared: bool = False) -> FitConfig:
-    """Give the options of a fit; without torch, those of expectation-maximisation."""
+    """Give the options of a fit."""
     config = only(FitConfig, options)
     if options.preset == AUTO:
         chosen, reason = configs.choose(rules, examples, prepared=prepared)
         log.info(f"auto: {reason}")
         config = changed(chosen, config.model_dump(exclude_unset=True))
-    if config.optimizer == "adam" and not has_torch():
-        log.warning("torch is not installed: fitting by expectation-maximisation instead of Adam")
-        config = changed(config, {"optimizer": "em"})
     return config
 
 
