@@ -34,6 +34,7 @@ from csl.cli import (
     parse,
     predict,
     report,
+    reword,
     run,
     runs,
     sample,
@@ -109,9 +110,9 @@ def _options(
 
 
 for command in (
-    look.look, types.types, augment.augment, induce.induce, fit.fit, parse.parse, sample.sample, train.train,
-    predict.predict, evaluate.evaluate, errors.errors, ensemble.ensemble, table.table, run.run, report.report,
-    sweep.sweep, runs.runs, geca.geca,
+    look.look, types.types, augment.augment, induce.induce, fit.fit, parse.parse, sample.sample, reword.reword,
+    train.train, predict.predict, evaluate.evaluate, errors.errors, ensemble.ensemble, table.table, run.run,
+    report.report, sweep.sweep, runs.runs, geca.geca,
 ):  # fmt: skip
     app.command()(command)
 app.add_typer(data.app, name="data")

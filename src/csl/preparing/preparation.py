@@ -22,7 +22,7 @@ from csl.languages.spacing import Spacing
 from csl.languages.words import cut, normal
 from csl.preparing.categories import Categories
 from csl.preparing.trees import Schema
-from csl.preparing.values import Entry, Reading, Values, is_placeholder, type_of_placeholder
+from csl.preparing.values import Entry, Linked, Reading, Values, is_placeholder, type_of_placeholder
 
 FALLBACK = LANGUAGES[-1]  # reads everything
 CAPITALS = 0.8  # of the names in the inputs of training have a capital, at least, if a capital tells a name
@@ -50,9 +50,13 @@ class Preparation:
         except ValueError:
             return FALLBACK.read(text)
 
+    def linked(self, source: str, target: str) -> Linked:
+        """Find the values of a pair."""
+        return self.values.link(self.words(source), self.schema.tree(self.read(target)), self.schema.sorted)
+
     def example(self, source: str, target: str) -> Example:
         """Make an example of a pair, with placeholders for its values."""
-        linked = self.values.link(self.words(source), self.schema.tree(self.read(target)), self.schema.sorted)
+        linked = self.linked(source, target)
         return Example(linked.source, linked.tree.tokens)
 
     def readings(self, text: str) -> list[Reading]:

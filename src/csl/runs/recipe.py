@@ -1,9 +1,10 @@
 """Recipes: all options of a run, as a value and as a TOML file (paper, "Hyperparameters").
 
-A recipe has a title and the tables [data], [induction], [fit], [sampling], [merge], [train] and [nqg]. A table may name
-a `preset` to start from; with `extends` a recipe starts from another one: a file beside it, or a built-in recipe. Those
-of the paper's main table are in the folder `csl/recipes`, with our options; `paper/NAME` is NAME with the options of
-`csl/recipes/paper` on top: exactly the paper's. Recipe files have no seeds: a seed belongs to a run.
+A recipe has a title and the tables [data], [induction], [fit], [sampling], [merge], [train], [reword] and [nqg]. A
+table may name a `preset` to start from; with `extends` a recipe starts from another one: a file beside it, or a
+built-in recipe. Those of the paper's main table are in the folder `csl/recipes`, with our options; `paper/NAME` is NAME
+with the options of `csl/recipes/paper` on top: exactly the paper's. Recipe files have no seeds: a seed belongs to a
+run.
 """
 
 import os
@@ -120,6 +121,19 @@ class MergeOptions(BaseModel):
     format: Annotated[str, Field(description="tsv, csv, jsonl, chat, prompt-completion or parquet; none: as read")] = ""
 
 
+class RewordOptions(BaseModel):
+    """The options of wording synthetic programs anew."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, protected_namespaces=())
+
+    number: Annotated[int, Field(ge=1, le=10**9, description="programs to word, at most")] = 10_000
+    wordings: Annotated[int, Field(ge=1, le=100, description="of each program: the best of as many beams")] = 4
+    check: Annotated[bool, Field(description="keep only wordings that are read as their program")] = True
+    model: Annotated[
+        str, Field(description="folder of a model of `csl train` that reads wordings too; none: only the parser")
+    ] = ""
+
+
 class NqgOptions(NqgInductionConfig, NqgFitConfig):
     """The options of NQG, and its encoder; without one, `csl run` leaves NQG out."""
 
@@ -152,6 +166,7 @@ class Recipe:
     sampling: SampleOptions = SampleOptions()
     merge: MergeOptions = MergeOptions()
     train: TrainConfig = TrainConfig()
+    reword: RewordOptions = RewordOptions()
     nqg: NqgOptions = NqgOptions()
 
     def changed(self, settings: Mapping[str, object], path: Path | str | None = None) -> "Recipe":

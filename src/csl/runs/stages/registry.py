@@ -11,11 +11,13 @@ from csl.runs.stages.merge import Merge
 from csl.runs.stages.nqg import NqgFit, NqgInduce
 from csl.runs.stages.prepare import Prepare
 from csl.runs.stages.report import Report
+from csl.runs.stages.reword import Reverse, Reword
 from csl.runs.stages.sample import Sample
 from csl.runs.stages.train import Train
 
 DATA, PREPARE, INDUCE, FIT, CHECK, SAMPLE, MERGE = Data(), Prepare(), Induce(), Fit(), Check(), Sample(), Merge()
 TRAIN = Train()  # of `csl train`
+REVERSE, REWORD = Reverse(), Reword()  # of `csl reword`
 PLAIN = Train("plain", "t5", "T5")
 AUGMENTED = Train("augmented", "augmented", "T5 with augmentation")
 NQG_INDUCE = NqgInduce("nqg", "predecessor")
@@ -33,7 +35,7 @@ SYSTEMS = EVALUATE.labels
 CONTENTS = {
     "recipe.toml": "all options; `csl run recipe.toml --seed N` repeats the run with seed N",
     "run.json": "what was done: keys, options, seconds, figures and checksums of the stages, and versions",
-    **{name: what for stage in (*STAGES, CHECK, TRAIN) for name, what in stage.artefacts.items()},
+    **{name: what for stage in (*STAGES, CHECK, TRAIN, REVERSE, REWORD) for name, what in stage.artefacts.items()},
 }
 
 

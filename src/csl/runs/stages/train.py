@@ -47,10 +47,11 @@ class Train(Stage):
     def _config(self, work: Work) -> TrainConfig:
         return changed(work.recipe.train, {"synthetic": 0} if self.name == "plain" else {})
 
-    def _synthetic(self, work: Work) -> list[Example]:
-        if self.name == "augmented":
-            return work.folder.samples()
-        return work.folder.examples("synthetic") if self.name == "train" else []
+    def _parts(self, work: Work) -> tuple[list[Example], list[Example], list[Example]]:
+        """Give original and synthetic pairs, and those of dev."""
+        folder = work.folder
+        made = folder.samples() if self.name == "augmented" else []
+        return folder.examples(), folder.examples("synthetic") if self.name == "train" else made, folder.examples("dev")
 
     def check_installed(self) -> None:
         need_torch()
@@ -64,10 +65,8 @@ class Train(Stage):
         folder = work.folder
         metrics = _Metrics(folder.path / "metrics" / f"{self.name}.jsonl")
         log.progress(f"{self.name}: loading …")
-        training = Training(
-            folder.examples(), self._config(work), synthetic=self._synthetic(work), dev=folder.examples("dev"),
-            device=work.device,
-        )  # fmt: skip
+        original, synthetic, dev = self._parts(work)
+        training = Training(original, self._config(work), synthetic=synthetic, dev=dev, device=work.device)
         checkpoint = CheckpointFile(folder.path / CHECKPOINTS / f"{self.name}.npz", work.key)
         trained = training.run(checkpoint, metrics.log)
         if PartialState().is_main_process:
