@@ -12,6 +12,8 @@ import torch
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
 from csl.errors import CslError, InputError
+from csl.examples import Example
+from csl.seq2seq.batches import Encoded
 from csl.seq2seq.codec import new_codec
 from csl.seq2seq.config import TrainConfig
 from csl.seq2seq.network import new_network
@@ -167,6 +169,17 @@ def test_scores_are_the_log_probabilities_of_what_was_written(model: Seq2Seq, sp
             end = ids.index(1) if 1 in ids else len(ids)
             assert output.log_prob == pytest.approx(log_prob(model, source, ids[1 : end + 1]), abs=1e-3)
             assert output.text == model.codec.decode([ids[:end]])[0]
+
+
+def test_given_outputs_are_scored_in_any_order(model: Seq2Seq, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("csl.seq2seq.predictor.ROWS", 4)
+    pairs = [Example(a.source, b.target) for a, b in zip(PAIRS[:9], PAIRS[3:12], strict=True)]
+    sources = model.codec.encode_sources([pair.source_text for pair in pairs])
+    targets = model.codec.encode_targets([pair.target_text for pair in pairs])
+    found = model.log_probs(Encoded(sources, targets))
+    expected = [log_prob(model, pair.source_text, ids) for pair, ids in zip(pairs, targets, strict=True)]
+    assert found == pytest.approx(expected, abs=1e-3)
+    assert model.log_probs(Encoded([], [])) == []
 
 
 def test_an_output_that_was_cut_is_scored_without_an_end(model: Seq2Seq) -> None:

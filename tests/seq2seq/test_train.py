@@ -240,6 +240,23 @@ def test_a_stopped_training_resumes_as_if_it_had_not_stopped(
     assert resumed.same_weights(whole)
 
 
+def test_pairs_chosen_by_their_loss_are_chosen_again_when_it_resumes(caplog: pytest.LogCaptureFixture) -> None:
+    config, checkpoint, options = changed(LONG, candidates=3), Memory(), {"synthetic": PAIRS[:20]}
+    whole = run(config, **options)
+    chosen = [line for line in caplog.messages if line.startswith("synthetic pairs: loss")]
+    assert len(chosen) == 2  # after steps 4 and 8; the first steps take the stream as it is
+    for stop in (6, 10):
+        with pytest.raises(Killed):
+            run(config, checkpoint=checkpoint, kill=stop, **options)
+    resumed = run(config, checkpoint=checkpoint, **options)
+    assert resumed.curve == whole.curve[8:]
+    assert resumed.same_weights(whole)
+    plain = run(LONG, **options)
+    assert plain.curve[:4] == whole.curve[:4]
+    assert plain.curve[4:] != whole.curve[4:]
+    assert run(config).same_weights(run(LONG))  # without synthetic pairs there is nothing to choose
+
+
 # what is wrong
 
 

@@ -4,7 +4,8 @@ Each part is an endless stream of permutations, so a small part is seen more oft
 copied. Lengths are rounded up, so that a graph captured for one batch serves many. Pairs are not sorted by length:
 a model learns to count far worse from batches of one length each (SCAN MCD1 after 4,000 steps: 81 % instead of 97 %).
 Within a batch, pairs of similar length form micro-batches with little padding. Only the seed and the step decide a
-batch: a training that resumes sees the batches that it would have seen.
+batch, unless synthetic pairs were chosen for it (`csl.seq2seq.following`): a training that resumes sees the batches
+that it would have seen.
 """
 
 from collections.abc import Iterator, Sequence
@@ -73,14 +74,34 @@ class Batches:
         self._parts = (_Stream(len(original), (seed, 0)), _Stream(len(synthetic), (seed, 1)))
         self._share, self._size, self._pad, self._left = share, size, pad, left
         self._originals = len(original)
+        self._chosen = 0, np.empty(0, np.int64)  # synthetic pairs in place of those of the stream, from a place on
         self._sources = [np.asarray(row, np.int64) for row in (*original.sources, *synthetic.sources)]
         self._targets = [np.asarray(row, np.int64) for row in (*original.targets, *synthetic.targets)]
 
     def members(self, step: int) -> Ints:
         """Give the numbers of a batch's pairs: originals first, then synthetic ones."""
-        begin, end = (round(self._share * self._size * n) for n in (step, step + 1))
+        begin, end = self._place(step), self._place(step + 1)
         originals = self._parts[0].take(step * self._size - begin, (step + 1) * self._size - end)
-        return np.concatenate([originals, self._parts[1].take(begin, end) + self._originals])
+        first, chosen = self._chosen
+        if first <= begin and end <= first + len(chosen):
+            return np.concatenate([originals, chosen[begin - first : end - first]])
+        return np.concatenate([originals, self.synthetic(step, step + 1)])
+
+    def _place(self, step: int) -> int:
+        """Count the synthetic pairs before a step."""
+        return round(self._share * self._size * step)
+
+    def synthetic(self, first: int, last: int, times: int = 1) -> Ints:
+        """Give the numbers of the synthetic pairs of steps or, to choose from, of so many times as many pairs."""
+        return self._parts[1].take(self._place(first) * times, self._place(last) * times) + self._originals
+
+    def choose(self, first: int, chosen: Ints) -> None:
+        """Put these in place of the synthetic pairs from step `first` on."""
+        self._chosen = self._place(first), chosen
+
+    def pairs(self, numbers: Ints) -> Encoded:
+        """Give the token ids of pairs."""
+        return Encoded([self._sources[i] for i in numbers], [self._targets[i] for i in numbers])
 
     def __getitem__(self, step: int) -> Batch:
         chosen = self.members(step)

@@ -24,6 +24,9 @@ class TrainConfig(BaseModel):
     max_source: Annotated[int, Field(ge=1, le=10**6, description="tokens of an input, at most; the rest is cut")] = 512
     max_target: Annotated[int, Field(ge=1, le=10**6, description="tokens of an output, at most; the rest is cut")] = 256
     synthetic: Annotated[float, Field(ge=0, le=1, description="share of synthetic pairs in training")] = 0.5
+    candidates: Annotated[
+        int, Field(ge=1, le=1000, description="synthetic pairs that each is chosen from, by the model's loss; 1: none")
+    ] = 1
     steps: Annotated[int, Field(ge=1, le=10**9, description="updates")] = 2000
     batch_size: Annotated[int, Field(ge=1, le=10**6, description="pairs an update, over all processes")] = 128
     micro_batch_size: Annotated[

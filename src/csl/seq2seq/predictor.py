@@ -17,7 +17,7 @@ import torch
 from csl.errors import CslError, InputError, LimitWarning
 from csl.files import hash_file, read_json, write_json
 from csl.seq2seq.architectures import architecture_of
-from csl.seq2seq.batches import lengths_of, padded
+from csl.seq2seq.batches import Encoded, lengths_of, padded
 from csl.seq2seq.codec import CODEC, Codec, PromptCodec, codec_of, load_tokenizer
 from csl.seq2seq.config import TrainConfig
 from csl.seq2seq.mask import BeamMask, GreedyMask, OutputMask
@@ -207,6 +207,25 @@ class Seq2Seq:
         ends = self._ends
         length = next((place for place, token in enumerate(row[1:], 1) if token in ends), len(row))
         return row[1 : length + 1]
+
+    def log_probs(self, pairs: Encoded) -> list[float]:
+        """Give log p(output | input) of pairs of ids; those of similar length are computed together."""
+        lengths = lengths_of(pairs.sources) + lengths_of(pairs.targets)
+        order, found, done = (-lengths).argsort(kind="stable"), [0.0] * len(pairs), 0
+        pad = self.codec.tokenizer.pad_token_id or 0
+        self.network.eval()
+        while done < len(order):
+            chosen = order[done : done + max(1, min(ROWS, TOKENS // lengths[order[done]]))]
+            sources, targets = ([side[i] for i in chosen] for side in (pairs.sources, pairs.targets))
+            source, mask = padded(sources, pad, left=self._architecture.left)
+            arrays = [torch.from_numpy(a).to(self.device) for a in (source, mask, padded(targets, pad)[0])]
+            with torch.inference_mode(), autocast(self.config, self.device):
+                written = torch.cat([self._architecture.start(arrays[0])[:, None], arrays[2]], dim=1)
+                some = self._log_probs(arrays[0], arrays[1], written)
+            for i, log_prob in zip(chosen, some, strict=True):
+                found[i] = log_prob
+            done += len(chosen)
+        return found
 
     def _log_probs(self, source: torch.Tensor, mask: torch.Tensor, written: torch.Tensor) -> list[float]:
         """Score what was written: its first column is the start symbol, and what follows the end is padding."""

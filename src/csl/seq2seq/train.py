@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from accelerate import Accelerator
 
 from csl.errors import CslError, InputError
@@ -22,6 +23,7 @@ from csl.seq2seq.batches import Batches, Encoded, lengths_of
 from csl.seq2seq.checkpoint import Checkpoint, Tensors, optimizer_state, set_optimizer_state, set_weights, weights_of
 from csl.seq2seq.codec import Codec, PromptCodec, new_codec
 from csl.seq2seq.config import SCRATCH, TrainConfig
+from csl.seq2seq.following import choose
 from csl.seq2seq.network import new_network
 from csl.seq2seq.predictor import Seq2Seq, choose_device, enough_memory
 from csl.seq2seq.update import Updater, own_stream
@@ -114,6 +116,8 @@ class Training:
         last, clock = step, time.perf_counter()
         network.train()
         while step < config.steps:
+            if config.candidates > 1 and step and step % config.evaluate_every == 0:
+                self._follow(step)
             update(self._batches[step], step)
             step += 1
             evaluated = step % config.evaluate_every == 0 or step == config.steps
@@ -139,6 +143,23 @@ class Training:
         if self._adapters:
             self._adapters.merge()
         return Trained(self._model, best.step if best else step, best.dev if best else None)
+
+    def _follow(self, step: int) -> None:
+        """Choose the synthetic pairs up to the next evaluation by the loss of the model as it is now."""
+        from accelerate.utils import gather_object
+
+        config, processes = self._config, self._accelerator.num_processes
+        pool = self._batches.synthetic(step, min(step + config.evaluate_every, config.steps), config.candidates)
+        if not len(pool):
+            return
+        own = pool[self._accelerator.process_index :: processes]
+        losses = np.empty(len(pool))
+        order = np.concatenate([np.arange(len(pool))[k::processes] for k in range(processes)])
+        losses[order] = gather_object([-log_prob for log_prob in self._model.log_probs(self._batches.pairs(own))])
+        chosen = choose(losses, len(pool) // config.candidates, np.random.default_rng((config.seed, 2, step)))
+        self._batches.choose(step, pool[chosen])
+        LOG.info(f"synthetic pairs: loss {losses.mean():.2f}, of those chosen {losses[chosen].mean():.2f}")
+        self._model.network.train()
 
     def _accuracy(self) -> float | None:
         """Predict the inputs of dev, each process its share, and give the accuracy."""
