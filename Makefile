@@ -14,7 +14,7 @@ DEMO := runs/scan/jump/fit.optimizer=em/seed-0
 	touch $@
 
 .venv/.ready: pyproject.toml constraints.txt | .venv/bin/python
-	$(INSTALL) '.[dev,seq2seq,lora,decode,report]'
+	$(INSTALL) '.[dev,seq2seq,lora,report]'
 	touch $@ .venv/.demo
 
 # Expectation-maximisation is the quickest fit.

@@ -59,7 +59,7 @@ def need_torch() -> None:
 
 def need_llguidance() -> None:
     """Refuse, with what to install, where the library that masks tokens is missing."""
-    _need("decode", "llguidance")
+    _need("seq2seq", "llguidance")
 
 
 def need_peft() -> None:

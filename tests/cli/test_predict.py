@@ -81,6 +81,18 @@ def test_training_keeps_an_output_cfg_for_prediction(known: Path, tmp_path: Path
     csl_train = ("train", known, "--out", tmp_path / "t5", "--device", "cpu", "--output-cfg", tmp_path / "valid.cfg")
     done(*csl_train, *options)
     assert {output for _, output in table(tmp_path / "t5", known)} == {"JUMP WALK"}
+    run = tmp_path / "run"  # of `csl augment` on raw text
+    shutil.copytree(tmp_path / "t5" / "data", run / "data")
+    shutil.copy(tmp_path / "t5" / "run.json", run)
+    (run / "prepared").mkdir()
+    (run / "prepared" / "decoding.lark").write_text('start: root\nroot: "LOOK" " "? "LOOK"\n', "utf-8")
+    done(
+        "train", known, "--synthetic", run / "data" / "train.tsv", "--out", tmp_path / "t6", "--device", "cpu", *options
+    )
+    assert {output for _, output in table(tmp_path / "t6", known)} == {"LOOK LOOK"}
+    lark = run / "prepared" / "decoding.lark"
+    assert {output for _, output in table(tmp_path / "t5", known, "--output-cfg", lark)} == {"LOOK LOOK"}
+    assert f"{lark}: " in refused(tmp_path / "t5", known, "--output-cfg", lark, "--joint", "space")
 
 
 def test_inputs_are_lines_or_rows_of_any_format_and_come_back_in_it(trained: Path, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from csl.grammar import export as export_module
 from csl.grammar import left_recursion
-from csl.grammar.export import Joint, prefix_free, to_gbnf, to_lark
+from csl.grammar.export import Free, Joint, prefix_free, to_gbnf, to_lark, with_leading_space
 from csl.grammar.left_recursion import without_left_recursion
 from csl.grammar.output_cfg import ROOT, Category, OutputCfg, Production
 
@@ -143,9 +143,24 @@ def test_names_are_legal_and_differ_and_tokens_are_escaped(by_bytes: object) -> 
         assert len(set(found)) == len(found)
 
 
+@pytest.mark.parametrize(
+    ("text", "valid"),
+    [
+        ('f("a b/[]", 12)', True), ('f ( " x\\" y " , 1.5 )', True), ('g("all things", 7)', True), ("f('a', 1)", False),
+        ('f("", 1)', False), ('f("a", x)', False), ('g("all", 1)', False), ("new york", True), ("newyork", False),
+    ],
+)  # fmt: skip
+def test_free_text_is_written_where_it_may_be(by_bytes: object, text: str, valid: bool) -> None:
+    string, number = ('"', Free('^"'), '"'), Free(r"0-9.\-")
+    cfg = OutputCfg.parse(["ROOT => f ( S , N )", "ROOT => g ( T , N )", "ROOT => new york"])
+    spelling = {"S": string, "T": ('"', "all", "things", '"'), "N": (number,)}
+    assert Lark(to_lark(cfg, "words", spelling), by_bytes).accepts(text) == valid
+    assert Gbnf(to_gbnf(cfg, "words", spelling)).accepts(text) == valid
+
+
 def test_a_space_before_the_first_token_is_allowed_on_request(by_bytes: object) -> None:
     cfg = OutputCfg.parse(["ROOT => a", "ROOT => ##ROOT a"])
-    lark = Lark(to_lark(cfg, leading_space=True), by_bytes)
+    lark = Lark(with_leading_space(to_lark(cfg)), by_bytes)
     assert [text for text in ("a a", " a a", "  a a", "a a ") if lark.accepts(text)] == ["a a", " a a"]
 
 

@@ -23,6 +23,7 @@ from .tiny import TRAIN
 
 QUICK = {"fit.states": 4, "fit.steps": 5, "fit.optimizer": "em", "fit.restarts": 1, "sampling.number": 50}
 PREPARED = {"prepared/train.tsv", "prepared/output.cfg", "prepared/seed_rules.txt", "prepared/preparation.json"}
+PREPARED |= {"prepared/decoding.cfg", "prepared/decoding.lark"}
 
 
 def run_of(folder: Path, pairs: list[tuple[str, str]], **options: Any) -> Run:

@@ -173,5 +173,5 @@ def test_tokens_are_what_they_add_to_a_text(model: Seq2Seq) -> None:
 def test_without_the_library_it_says_what_to_install(model: Seq2Seq, monkeypatch: pytest.MonkeyPatch) -> None:
     find = importlib.util.find_spec
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "llguidance" else find(name))
-    with pytest.raises(InputError, match=r"pip install '.*\[decode\]'"):
+    with pytest.raises(InputError, match=r"pip install '.*\[seq2seq\]'"):
         OutputMask(CFG, model.codec)

@@ -89,7 +89,6 @@ def evaluate(
 
 def _model_outputs(folder: Path, inputs: list[str], device: str, threads: int, mask: bool) -> list[str]:
     """Give the outputs of a trained model, as `csl predict` does."""
-    from csl.grammar.output_cfg import OutputCfg
     from csl.hub import need_torch
     from csl.runs.folder import output_cfg_of
 
@@ -99,7 +98,7 @@ def _model_outputs(folder: Path, inputs: list[str], device: str, threads: int, m
 
     use_threads(threads)
     model, cfg = Seq2Seq.load(folder, device), output_cfg_of(folder) if mask else None
-    found = model.predict(inputs, mask=OutputMask(OutputCfg.read(cfg), model.codec) if cfg else None)
+    found = model.predict(inputs, mask=OutputMask.read(cfg, model.codec) if cfg else None)
     return [outputs[0].text for outputs in found]
 
 

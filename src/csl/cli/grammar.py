@@ -78,26 +78,29 @@ def export(
 ) -> None:
     """Write an output CFG as a grammar that constrained decoders load, without left recursion.
 
-    It accepts exactly the outputs of the CFG, as texts. Of a run on raw text, the categories with all known values.
+    It accepts exactly the outputs of the CFG, as texts. Of a run on raw text, the categories; what values copy from
+    inputs may be any text.
     """
     from csl.errors import InputError
     from csl.files import refuse_input_as_output, write_text
     from csl.grammar import OutputCfg
     from csl.grammar.export import to_gbnf, to_lark
-    from csl.preparing.preparation import with_values
+    from csl.preparing.writing import as_written
     from csl.runs.folder import RunFolder
 
     refuse_input_as_output(out, file)
     cfg, preparation = None, None
     if file.is_dir():
         folder = RunFolder.open(file)
-        cfg, preparation = folder.output_cfg(), folder.preparation()
+        cfg, preparation = folder.decoding_cfg(), folder.preparation()
         if cfg is None:
             raise InputError("the run has no output CFG; give the file of one", file)
-    cfg = cfg or OutputCfg.read(file)
+    cfg, write = cfg or OutputCfg.read(file), {"gbnf": to_gbnf, "lark": to_lark}[form]
     if preparation:
-        cfg = with_values(cfg, preparation.values)
-    text = {"gbnf": to_gbnf, "lark": to_lark}[form](cfg, joint or ("optional" if preparation else "space"))
+        cfg, spelling = as_written(cfg, preparation)
+        text = write(cfg, joint or "words", spelling)
+    else:
+        text = write(cfg, joint or "space")
     write_text(out, text)
     new_console().print(f"{out}: {len(text.splitlines()):,} lines, from {file}")
 

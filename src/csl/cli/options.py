@@ -61,11 +61,12 @@ Resume = Annotated[
 ]
 CpuThreads = Annotated[int, typer.Option(min=1, max=1024, help="Threads; the result is the same for any number.")]
 Device = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
+LARK = ".lark"  # a grammar of valid outputs as csl grammar export writes it
 CfgJoint = Annotated[
-    Literal["space", "optional", "none"] | None,
+    Literal["space", "optional", "words", "none"] | None,
     typer.Option(
-        help="Between two tokens of the output CFG: a space, at most one space, or nothing. Default: space; with the "
-        "categories of raw text: optional."
+        help="Between two tokens of the output CFG: a space, at most one, one between words and at most one elsewhere, "
+        "or nothing. Default: space; with the categories of raw text: words."
     ),
 ]
 Mask = Annotated[bool, typer.Option("--mask/--no-mask", help="Only write outputs of the run's output CFG, if any.")]

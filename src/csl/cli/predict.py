@@ -26,7 +26,11 @@ def predict(
     scores: Annotated[bool, typer.Option("--scores", help="Give log p(output | input) after each output.")] = False,
     batch_size: Annotated[int | None, typer.Option(min=1, help="Inputs at a time; default: by their length.")] = None,
     output_cfg: Annotated[
-        Path | None, typer.Option(help="Only write outputs of this CFG. Default: that of the run, if it has one.")
+        Path | None,
+        typer.Option(
+            help="Only write outputs of this CFG, or Lark grammar of csl grammar export. Default: that of the run, if "
+            "it has one."
+        ),
     ] = None,
     joint: CfgJoint = None,
     mask: Mask = True,
@@ -41,7 +45,6 @@ def predict(
     from csl.examples import split_tokens
     from csl.examples.formats import write_outputs
     from csl.files import refuse_input_as_output
-    from csl.grammar.output_cfg import OutputCfg
     from csl.runs.folder import output_cfg_of
 
     refuse_input_as_output(out, inputs)
@@ -51,7 +54,6 @@ def predict(
         output_cfg = output_cfg or output_cfg_of(run)
     elif output_cfg:
         raise InputError("--output-cfg and --no-mask exclude each other; leave out one")
-    cfg = OutputCfg.read(output_cfg) if output_cfg else None
     need_torch()
     from csl.seq2seq.mask import OutputMask
     from csl.seq2seq.predictor import Seq2Seq, use_threads
@@ -62,7 +64,7 @@ def predict(
         model = Seq2Seq.load(run, device)
         found = model.predict(
             sources, beams=beams, k=k, scores=scores, batch_size=batch_size,
-            mask=OutputMask(cfg, model.codec, joint or "space") if cfg else None,
+            mask=OutputMask.read(output_cfg, model.codec, joint) if output_cfg else None,
             progress=lambda done: log.progress(f"predicted {done:,} of {len(sources):,}"),
         )  # fmt: skip
     named = (numbered([(p.text, p.log_prob) for p in outputs], ("output", "log_prob"), k) for outputs in found)

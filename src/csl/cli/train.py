@@ -6,7 +6,17 @@ from typing import Annotated
 import typer
 
 from csl.cli.console import Messages, new_console
-from csl.cli.options import Configured, Device, OutFolder, Reading, Resume, TorchThreads, TrainFile, shares_options
+from csl.cli.options import (
+    LARK,
+    Configured,
+    Device,
+    OutFolder,
+    Reading,
+    Resume,
+    TorchThreads,
+    TrainFile,
+    shares_options,
+)
 
 
 def _list_options(wanted: bool) -> None:
@@ -28,7 +38,11 @@ def train(
     ] = None,
     dev: Annotated[Path | None, typer.Option(help="Examples to keep the best weights by.")] = None,
     output_cfg: Annotated[
-        Path | None, typer.Option(help="A CFG of valid outputs, for csl predict; kept in the run folder.")
+        Path | None,
+        typer.Option(
+            help="A CFG of valid outputs, or a Lark grammar of csl grammar export, for csl predict; kept in the run "
+            "folder. Default: that of the run on raw text that the examples or synthetic pairs are from."
+        ),
     ] = None,
     model: Annotated[
         str | None, typer.Option(help="A Hugging Face name or folder: seq2seq or decoder. Default: scratch, a new T5.")
@@ -55,10 +69,15 @@ def train(
     A training that was stopped resumes when the command is given again. For several GPUs give it to `accelerate launch
     -m csl` or `torchrun -m csl`.
     """
+    from csl.runs.folder import output_cfg_of
     from csl.runs.recipe import Recipe
 
+    if output_cfg is None:
+        sources = filter(None, map(output_cfg_of, [*(synthetic or ()), examples]))
+        output_cfg = next((path for path in sources if path.suffix == LARK), None)
+    kind = "decoding" if output_cfg and output_cfg.suffix == LARK else "output_cfg"
     files: dict[str, object] = {"data.train": str(examples), "data.synthetic": tuple(map(str, synthetic or ()))}
-    files |= {f"data.{name}": str(path) for name, path in (("dev", dev), ("output_cfg", output_cfg)) if path}
+    files |= {f"data.{name}": str(path) for name, path in (("dev", dev), (kind, output_cfg)) if path}
     recipe = Recipe(examples.stem, examples.name).changed(files | reading.settings).seeded(seed)
     recipe = Configured(None, config, settings).apply(recipe, "train", {"model": model})
     from csl.hub import need_torch

@@ -10,38 +10,72 @@ slow where many literals are possible, so the alternatives of a rule that are on
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import count, pairwise
+from types import MappingProxyType
 from typing import Literal
 
 from csl.grammar.left_recursion import without_left_recursion
 from csl.grammar.output_cfg import ROOT, Category, OutputCfg
 
 MAYBE_SPACE = '" "?'
+START = "start: root"
 NO_FORCING = '%llguidance {"no_forcing": true}\n'  # every way to cut a text into the tokens of a model is allowed
 
 Sides = list[list[str]]  # the literals and names of each alternative
 
 
-Joint = Literal["space", "optional", "none"]
-"""What stands between two neighbouring tokens: a space, at most one space, or nothing."""
+Joint = Literal["space", "optional", "words", "none"]
+"""What stands between two neighbouring tokens: a space; at most one; one between words, at most one elsewhere; none."""
 
-JOINTS: dict[Joint, list[str]] = {"space": ['" "'], "optional": [MAYBE_SPACE], "none": []}  # in both dialects
+JOINTS: dict[Joint, list[str]] = {"space": ['" "'], "optional": [MAYBE_SPACE], "words": [MAYBE_SPACE], "none": []}
 
 
-def to_gbnf(cfg: OutputCfg, joint: Joint = "space") -> str:
+@dataclass(frozen=True)
+class Free:
+    """A text of any characters of a class, such as `0-9` or `^"`; where that excludes some, a backslash escapes one."""
+
+    characters: str
+
+    @property
+    def gbnf(self) -> str:
+        """This in GBNF."""
+        negated = self.characters.startswith("^")
+        return f'([{self.characters}\\\\] | "\\\\" [^\\n])+' if negated else f"[{self.characters}]+"
+
+    @property
+    def regex(self) -> str:
+        """This as a regular expression."""
+        negated = self.characters.startswith("^")
+        return f"([{self.characters}\\\\]|\\\\.)+" if negated else f"[{self.characters}]+"
+
+
+Spelling = Mapping[str, Sequence[str | Free]]
+"""Tokens of a CFG that stand for several tokens of a text, some of them free."""
+
+NO_SPELLING: Spelling = MappingProxyType({})
+
+
+def to_gbnf(cfg: OutputCfg, joint: Joint = "space", spelling: Spelling = NO_SPELLING) -> str:
     """Write a CFG as GBNF.
 
     >>> print(to_gbnf(OutputCfg.parse(["ROOT => f ( ##X )", "X => a", "X => b"])), end="")
     root ::= "f" " " "(" " " x " " ")"
     x ::= "a" | "b"
     """
-    rules = _rules(cfg, joint, {}, _Names("-"))
+
+    def write(token: str) -> Iterator[str]:
+        for i, part in enumerate(parts := spelling.get(token, [token])):
+            yield from _between(joint, _edge(parts[i - 1], -1), _edge(part, 0)) if i else []
+            yield part.gbnf if isinstance(part, Free) else _literal(part)
+
+    rules = _rules(cfg, joint, spelling, write, _Names("-"))
     return "".join(f"{name} ::= {_alternatives(sides)}\n" for name, sides in rules.items())
 
 
-def to_lark(cfg: OutputCfg, joint: Joint = "space", *, leading_space: bool = False) -> str:
-    """Write a CFG as Lark, in the dialect of llguidance; `leading_space` allows one before the first token.
+def to_lark(cfg: OutputCfg, joint: Joint = "space", spelling: Spelling = NO_SPELLING) -> str:
+    """Write a CFG as Lark, in the dialect of llguidance.
 
     >>> print(to_lark(OutputCfg.parse(["ROOT => f ( ##X )", "X => a", "X => b", "X => ##ROOT"])), end="")
     %llguidance {"no_forcing": true}
@@ -51,13 +85,20 @@ def to_lark(cfg: OutputCfg, joint: Joint = "space", *, leading_space: bool = Fal
     X: "a" | "b"
     """
     cut: dict[str, list[str]] = {}
-    if can_be_misread(cfg, joint):
-        tokens = {s for p in cfg.productions for s in p.rhs if isinstance(s, str)}
+    if can_be_misread(cfg, joint, spelling):
+        tokens = {s for p in cfg.productions for s in p.rhs if isinstance(s, str) and s not in spelling}
         pieces = prefix_free({*tokens, " "})
         cut = {token: _cut(token, pieces) for token in tokens}
-    lines = ["start: " + (f"{MAYBE_SPACE} root" if leading_space else "root")]
-    for name, sides in _rules(cfg, joint, cut, _Names("_", {"start"})).items():
-        literals = [side for side in sides if len(side) == 1 and side[0].startswith('"')]
+
+    def write(token: str) -> Iterator[str]:
+        if token in spelling:
+            yield _regex(spelling[token], joint)
+        else:
+            yield from map(_literal, cut.get(token, [token]))
+
+    lines = [START]
+    for name, sides in _rules(cfg, joint, spelling, write, _Names("_", {"start"})).items():
+        literals = [side for side in sides if len(side) == 1 and side[0].startswith(('"', "/"))]
         if len(literals) > 1:
             others = [side for side in sides if side not in literals]
             lines += [f"{name}: {_alternatives([[name.upper()], *others])}"]
@@ -67,16 +108,47 @@ def to_lark(cfg: OutputCfg, joint: Joint = "space", *, leading_space: bool = Fal
     return NO_FORCING + "".join(f"{line}\n" for line in lines)
 
 
-def can_be_misread(cfg: OutputCfg, joint: Joint) -> bool:
+def with_leading_space(lark: str) -> str:
+    """Allow a space before the first token, in a grammar that `to_lark` wrote."""
+    return lark.replace(f"{START}\n", f"start: {MAYBE_SPACE} root\n", 1)
+
+
+def _regex(parts: Sequence[str | Free], joint: Joint) -> str:
+    """Write the parts of a token as one regular expression of Lark: it is read as a whole."""
+    text = ""
+    for i, part in enumerate(parts):
+        gap = _between(joint, _edge(parts[i - 1], -1), _edge(part, 0)) if i else []
+        text += "".join({MAYBE_SPACE: " ?"}.get(space, " ") for space in gap)
+        text += part.regex if isinstance(part, Free) else re.escape(part).replace("\\ ", " ")
+    return "/" + text.replace("/", "\\/") + "/"
+
+
+def _edge(part: str | Free, end: int) -> str:
+    """Give the first (`end` 0) or last (-1) character of a part; a letter for one that is free."""
+    return "x" if isinstance(part, Free) else part[end]
+
+
+def _between(joint: Joint, *edges: str) -> list[str]:
+    """Write what is between two tokens, by the characters that may meet there."""
+    return ['" "'] if joint == "words" and all(map(_is_of_word, edges)) else JOINTS[joint]
+
+
+def _is_of_word(character: str) -> bool:
+    return character.isalnum() or character == "_"
+
+
+def can_be_misread(cfg: OutputCfg, joint: Joint, spelling: Spelling = NO_SPELLING) -> bool:
     """Tell whether a token can be followed by what another token that it begins goes on with."""
     heads, lasts = _ends(cfg, 0), _ends(cfg, -1)
     next_characters: dict[str, set[str]] = defaultdict(set)
     for p in cfg.productions:
         for one, other in pairwise(p.rhs):
-            after = {token[0] for token in heads[other]} if joint != "space" else set()
+            after = {_edge(spelling.get(token, [token])[0], 0) for token in heads[other]} if joint != "space" else set()
             for token in lasts[one]:
-                next_characters[token] |= after | ({" "} if joint != "none" else set())
-    tokens = {s for p in cfg.productions for s in p.rhs if isinstance(s, str)}
+                apart = joint == "words" and _is_of_word(token[-1])
+                next_characters[token] |= {c for c in after if not (apart and _is_of_word(c))}
+                next_characters[token] |= {" "} if joint != "none" else set()
+    tokens = {s for p in cfg.productions for s in p.rhs if isinstance(s, str) and s not in spelling}
     return any(
         text[n] in next_characters[text[:n]] for text in tokens for n in range(1, len(text)) if text[:n] in tokens
     )
@@ -135,18 +207,21 @@ class _Names:
         return name
 
 
-def _rules(cfg: OutputCfg, joint: Joint, cut: Mapping[str, list[str]], new_name: _Names) -> dict[str, Sides]:
-    """Give the right-hand sides of each rule, the start symbol first; `cut` has the pieces of tokens."""
+def _rules(
+    cfg: OutputCfg, joint: Joint, spelling: Spelling, write: Callable[[str], Iterable[str]], new_name: _Names
+) -> dict[str, Sides]:
+    """Give the right-hand sides of each rule, the start symbol first; `write` gives the literals of a token."""
     flat = without_left_recursion(cfg)
     names = {category: new_name(category) for category in dict.fromkeys([ROOT, *(p.lhs for p in flat.productions)])}
+    heads, lasts = (
+        {symbol: [_edge(spelling.get(token, [token])[end], end) for token in tokens] for symbol, tokens in ends.items()}
+        for end, ends in ((0, _ends(flat, 0)), (-1, _ends(flat, -1)))
+    )
 
-    def written(rhs: Iterable[str | Category]) -> Iterator[str]:
+    def written(rhs: Sequence[str | Category]) -> Iterator[str]:
         for i, symbol in enumerate(rhs):
-            yield from JOINTS[joint] if i else []
-            if isinstance(symbol, Category):
-                yield names[symbol]
-            else:
-                yield from map(_literal, cut.get(symbol, [symbol]))
+            yield from _between(joint, *lasts[rhs[i - 1]], *heads[symbol]) if i else []
+            yield from [names[symbol]] if isinstance(symbol, Category) else write(symbol)
 
     rules: dict[str, Sides] = {name: [] for name in names.values()}
     for p in flat.productions:

@@ -5,7 +5,6 @@
 All of it is learnt from the training pairs: the language of the outputs, values, categories, spacing, capitals.
 """
 
-from collections import defaultdict
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,7 +12,7 @@ from typing import Any
 
 from csl.examples import Example
 from csl.grammar import Rule
-from csl.grammar.output_cfg import OutputCfg, Production
+from csl.grammar.output_cfg import OutputCfg
 from csl.languages.casing import Casing
 from csl.languages.language import Language
 from csl.languages.program import Program
@@ -22,7 +21,7 @@ from csl.languages.spacing import Spacing
 from csl.languages.words import cut, normal
 from csl.preparing.categories import Categories
 from csl.preparing.trees import Schema
-from csl.preparing.values import Entry, Linked, Reading, Values, is_placeholder, type_of_placeholder
+from csl.preparing.values import Entry, Linked, Reading, Values, is_placeholder
 
 FALLBACK = LANGUAGES[-1]  # reads everything
 CAPITALS = 0.8  # of the names in the inputs of training have a capital, at least, if a capital tells a name
@@ -126,21 +125,6 @@ class Preparation:
         )
 
 
-def with_values(cfg: OutputCfg, values: Values) -> OutputCfg:
-    """Put the known values of a type in place of its placeholders: a CFG of outputs as they are written."""
-    known: dict[str, dict[tuple[str, ...], None]] = defaultdict(dict)
-    for entry in values.entries:
-        known[entry.type][entry.tokens] = None
-    productions: list[Production] = []
-    for production in cfg.productions:
-        first = production.rhs[0]
-        if len(production.rhs) == 1 and isinstance(first, str) and is_placeholder(first):
-            productions += (Production(production.lhs, tokens) for tokens in known[type_of_placeholder(first)])
-        else:
-            productions.append(production)
-    return OutputCfg(productions)
-
-
 @dataclass(frozen=True)
 class Prepared:
     """A preparation, the training examples that it makes, and the categories of their outputs."""
@@ -148,6 +132,7 @@ class Prepared:
     preparation: Preparation
     examples: list[Example]
     categories: Categories
+    any_order: OutputCfg  # the same categories, with the members of records in any order, as outputs may have them
     unread: tuple[int, ...]  # places of the pairs whose outputs are not of the language
 
     @property
@@ -184,8 +169,9 @@ def prepare(pairs: Sequence[tuple[str, str]], name: str = "", *, keep_case: bool
     )
     linked = [values.link(source, tree, schema.sorted) for source, tree in zip(sources, trees, strict=True)]
     replaced = [pair.tree for pair in linked]
-    categories = Categories.learn(replaced, schema.orders)
-    return Prepared(preparation, [Example(pair.source, pair.tree.tokens) for pair in linked], categories, tuple(unread))
+    examples = [Example(pair.source, pair.tree.tokens) for pair in linked]
+    categories, any_order = (Categories.learn(replaced, orders) for orders in (schema.orders, {}))
+    return Prepared(preparation, examples, categories, any_order.cfg, tuple(unread))
 
 
 def _filled(tokens: Sequence[str], values: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:

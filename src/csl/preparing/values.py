@@ -286,6 +286,12 @@ def _copied(entry: Entry) -> Iterator[tuple[str, Words, Words]]:
                 break
 
 
+def copied_span(entry: Entry) -> Span | None:
+    """Find where in its tokens a value has the words of the input."""
+    before, after = next(((before, after) for _, before, after in _copied(entry)), (entry.tokens, ()))
+    return (len(before), len(entry.tokens) - len(after)) if before != entry.tokens else None
+
+
 def _simplest_first(way: tuple[tuple[str, Words, Words], int]) -> tuple[int, int, Words, Words]:
     (name, before, after), number = way
     return -number, _COPIES.index(name), before, after

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 RECORD, RECIPE, README, GRAMMAR = "run.json", "recipe.toml", "README.md", "grammar.txt"
 CHECKPOINTS = "checkpoints"
+DECODING = "data/decoding.lark"  # a grammar of valid outputs, for `csl predict`
 PARTS = ("train", "dev", "test")
 VERSIONS = ("numpy", "numba", "pydantic", "torch", "transformers")
 MARK = "<!-- written by csl -->"
@@ -217,6 +218,11 @@ class RunFolder:
         path = self.file("prepared/output.cfg")
         return OutputCfg.read(path) if path else self.given_cfg()
 
+    def decoding_cfg(self) -> OutputCfg | None:
+        """Read the CFG that decoders keep to: the categories, with the members of records in any order."""
+        path = self.file("prepared/decoding.cfg")
+        return OutputCfg.read(path) if path else self.given_cfg()
+
     def preparation(self) -> "Preparation | None":
         """Read how raw text was prepared, if it was."""
         from csl.preparing.preparation import Preparation  # noqa: PLC0415 — slow to import
@@ -371,7 +377,10 @@ def versions() -> dict[str, str]:
 
 
 def output_cfg_of(model: Path) -> Path | None:
-    """Find the output CFG of the run that a model was trained in; `model` is the run folder or a folder inside."""
+    """Find what the run of a model knows of valid outputs: an output CFG, or a Lark grammar of raw text.
+
+    `model` is the run folder or a folder or file inside.
+    """
     runs = [folder for folder in [model, *model.absolute().parents][:3] if (folder / RECORD).is_file()]
-    paths = [run / "data" / "output.cfg" for run in runs[:1]]
+    paths = [run / name for run in runs[:1] for name in ("prepared/decoding.lark", DECODING, "data/output.cfg")]
     return next((path for path in paths if path.is_file()), None)

@@ -50,6 +50,7 @@ class DataOptions(BaseModel):
     synthetic: Annotated[Files, Field(description="files of synthetic examples, for `csl train`")] = ()
     seed_rules: Annotated[Files, Field(description="files of seed rules")] = ()
     output_cfg: Annotated[str, Field(description="file with a CFG of valid outputs")] = ""
+    decoding: Annotated[str, Field(description="Lark grammar of valid outputs, for `csl predict`")] = ""
     values: Annotated[str, Field(description="file with more values, by type")] = ""
     format: Annotated[str, Field(description="format of the files; none: seen from them")] = ""
     input_column: Annotated[str, Field(description="the column with the input; none: seen from the file")] = ""
@@ -61,7 +62,7 @@ class DataOptions(BaseModel):
     @property
     def files(self) -> dict[str, tuple[Path, ...]]:
         """The files by what they are."""
-        names = ("train", "dev", "test", "synthetic", "seed_rules", "output_cfg", "values")
+        names = ("train", "dev", "test", "synthetic", "seed_rules", "output_cfg", "decoding", "values")
         found = {key: getattr(self, key) for key in names}
         return {
             key: (Path(value),) if isinstance(value, str) else tuple(map(Path, value))

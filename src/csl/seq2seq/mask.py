@@ -7,6 +7,7 @@ one token costs microseconds, a mask tens of them. `benchmarks/decoding.py` meas
 """
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +15,8 @@ import numpy.typing as npt
 import torch
 
 from csl.errors import CslError, InputError
-from csl.grammar.export import Joint, to_lark
+from csl.files import read_lines
+from csl.grammar.export import Joint, to_lark, with_leading_space
 from csl.grammar.output_cfg import ROOT, OutputCfg
 from csl.hub import need_llguidance
 from csl.seq2seq.codec import Codec
@@ -30,21 +32,35 @@ Bools = npt.NDArray[np.bool_]
 class OutputMask:
     """The outputs of a CFG, in the tokens of a codec: `model.predict(inputs, mask=OutputMask(cfg, model.codec))`.
 
-    Productions with tokens that the model cannot write are left out, so that it never starts what it cannot finish.
+    Productions with tokens that the model cannot write are left out, so that it never starts what it cannot finish. A
+    Lark grammar, as `csl.grammar.export` writes it, is taken as it is.
     """
 
-    def __init__(self, cfg: OutputCfg, codec: Codec, joint: Joint = "space") -> None:
+    def __init__(self, cfg: OutputCfg | str, codec: Codec, joint: Joint = "space") -> None:
         need_llguidance()
         from llguidance import LLMatcher, LLParserLimits
 
         if codec.end is None:
             raise InputError("the model's tokenizer has no end token, so its outputs cannot be masked; use --no-mask")
         self.end, self.lead = codec.end, codec.lead
-        grammar = to_lark(_writable(cfg, codec), joint, leading_space=True)
+        if isinstance(cfg, OutputCfg):
+            cfg = to_lark(_writable(cfg, codec), joint)
         self._start = LLMatcher(
-            _vocabulary(codec), LLMatcher.grammar_from_lark(grammar), log_level=0, limits=LLParserLimits(**LIMITS)
+            _vocabulary(codec),
+            LLMatcher.grammar_from_lark(with_leading_space(cfg)),
+            log_level=0,
+            limits=LLParserLimits(**LIMITS),
         )
         _check(self._start)
+
+    @classmethod
+    def read(cls, path: Path, codec: Codec, joint: Joint | None = None) -> "OutputMask":
+        """Read an output CFG, or a Lark grammar (`.lark`), which has its joints in it."""
+        if path.suffix != ".lark":
+            return cls(OutputCfg.read(path), codec, joint or "space")
+        if joint:
+            raise InputError("is a Lark grammar, which says what is between tokens; leave out --joint", path)
+        return cls("".join(f"{line}\n" for _, line in read_lines(path)), codec)
 
     def start(self) -> "Prefix":
         """Give the prefix of all outputs."""

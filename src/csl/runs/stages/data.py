@@ -17,7 +17,7 @@ from csl.files import hash_file, hash_folder, read_lines, write_text
 from csl.grammar.notation import read_rules
 from csl.grammar.output_cfg import OutputCfg
 from csl.log import Log
-from csl.runs.folder import PARTS, Figures
+from csl.runs.folder import DECODING, PARTS, Figures
 from csl.runs.recipe import READING, DataOptions
 from csl.runs.stage import Stage, Work
 
@@ -56,6 +56,8 @@ class Data(Stage):
         figures = {part: len(getattr(task, part)) for part in PARTS}
         if data.synthetic:
             figures["synthetic"] = write_examples(folder / "synthetic.tsv", _examples(data, "synthetic"))
+        if data.decoding:
+            write_text(work.folder.path / DECODING, "".join(f"{line}\n" for _, line in read_lines(data.decoding)))
         if data.values:
             write_text(folder / "values.tsv", "".join(f"{line}\n" for _, line in read_lines(data.values)))
         return figures

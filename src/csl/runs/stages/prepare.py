@@ -7,7 +7,7 @@ from typing import Any
 
 from csl.errors import InputError
 from csl.examples import Example, write_examples
-from csl.files import read_lines, write_json
+from csl.files import read_lines, write_json, write_text
 from csl.grammar import write_grammar
 from csl.grammar.output_cfg import OutputCfg
 from csl.induction.auto import rare_words
@@ -15,6 +15,7 @@ from csl.languages.registry import detect, language
 from csl.log import Log
 from csl.preparing.preparation import Prepared, prepare
 from csl.preparing.value_lists import with_values
+from csl.preparing.writing import decoding_grammar
 from csl.runs.folder import Figures
 from csl.runs.recipe import AUTO, Recipe
 from csl.runs.stage import Stage, Work
@@ -67,6 +68,9 @@ class Prepare(Stage):
         write_examples(place / "train.tsv", found.examples)
         cfg = folder.given_cfg() or found.categories.cfg
         cfg.write(place / "output.cfg")
+        written = folder.given_cfg() or found.any_order
+        written.write(place / "decoding.cfg")
+        write_text(place / "decoding.lark", decoding_grammar(written, found.preparation))
         write_grammar(place / "seed_rules.txt", [*folder.given_seed_rules(), *found.seed_rules])
         write_json(place / "preparation.json", found.preparation.to_json())
         values = found.preparation.values
