@@ -10,13 +10,14 @@ come once each, in the order that training has.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count as integers
 from itertools import pairwise
 
 from csl.grammar import Nt, Rule
 from csl.grammar.output_cfg import ROOT, Category, OutputCfg, Production
+from csl.languages.lexing import NUMBER
 from csl.preparing.trees import ROOT as ROOT_SLOT
 from csl.preparing.trees import Node, Slot
 from csl.preparing.values import MOST, is_placeholder
@@ -215,7 +216,27 @@ def _sharing(fillers: Fillers) -> Groups:
     groups: dict[Slot, list[Slot]] = defaultdict(list)
     for slot in fillers:
         groups[top(slot)].append(slot)
-    return [(group, {shape for slot in group for shape in fillers[slot]}) for group in groups.values()]
+    made = [(group, sum((fillers[slot] for slot in group), Counter())) for group in groups.values()]
+    return [(group, {*uses, *_expected(uses, made)}) for group, uses in made]
+
+
+def _expected(uses: Counter[Shape], groups: Iterable[tuple[list[Slot], Counter[Shape]]]) -> Iterator[Shape]:
+    """Give leaves that may fill the slots of a group as well: any number, and dotted names if one was seen only once.
+
+    A filler that is seen once foretells others (Good and Turing); numbers always come.
+    """
+    kinds = {kind for shape, number in uses.items() if (kind := _kind(shape)) and (number == 1 or kind == "number")}
+    return (shape for _, others in groups for shape in others if _kind(shape) in kinds)
+
+
+def _kind(shape: Shape) -> str:
+    """Name the kind of a leaf that any other of its kind can stand for: a number, or a name with dots in it."""
+    match shape:
+        case ("leaf", (str(token),)) if NUMBER.fullmatch(token):
+            return "number"
+        case ("leaf", (str(), ".", *_)):
+            return "dotted name"
+    return ""
 
 
 def _named(groups: Groups, fillers: Fillers) -> dict[Slot, Category]:

@@ -3,8 +3,8 @@
 A leaf is linked to the words that spell it. Slots whose leaves are mostly linked hold values. A linked constituent
 stands for the one around it where it decides that: `texas` for `stateid('texas')`.
 
-Words are compared without case, number words as digits, `_`, `-` and capitals inside of identifiers as spaces. Linear
-in the tokens of the pairs.
+Words are compared without case, number words as digits, `_`, `-` and capitals inside of identifiers as spaces; spaces
+may also be missing (`5pm`, `5 pm`). Linear in the tokens of the pairs, but for that.
 """
 
 import re
@@ -110,10 +110,25 @@ def leaves_in(source: Words, tree: Node, aliases: Mapping[Words, tuple[Words, ..
                 if spans:
                     yield Link(node, path, spelled, spans)
                     return
+            if own and (span := _run_together(words, "".join(own[0]))):
+                yield Link(node, path, words[slice(*span)], (span,))
+                return
         for i, child in enumerate(node.children):
             yield from visit(child, (*path, i))
 
     yield from visit(tree, ())
+
+
+def _run_together(words: Words, text: str) -> Span | None:
+    """Find the first span of words whose letters are those of a text."""
+    for start, first in enumerate(words):
+        if text.startswith(first):
+            end, rest = start + 1, text[len(first) :]
+            while rest and end < len(words) and rest.startswith(words[end]):
+                end, rest = end + 1, rest[len(words[end]) :]
+            if not rest:
+                return start, end
+    return None
 
 
 def open_slots(trees: Sequence[Node], found: Sequence[Sequence[Link]]) -> set[str]:
