@@ -56,6 +56,14 @@ def test_nonsense_is_refused(text: str) -> None:
     assert not cfg.accepts(tokens)
 
 
+def test_slots_of_numbers_take_any_number_and_growing_ones_any_dotted_name() -> None:
+    where = [f"SELECT t.a FROM t WHERE t.{column} > {n}" for column, n in (("b", 1), ("b", 1), ("c", 2), ("c", 2))]
+    cfg = learn("sql", [*where, "SELECT t.d FROM t LIMIT 5", "SELECT t.e FROM t LIMIT 5"]).cfg
+    assert accepts(cfg, "SELECT t.c FROM t WHERE t.b > 5", "sql")  # names that are selected come once, too
+    assert not accepts(cfg, "SELECT 5 FROM t WHERE t.b > 1", "sql")
+    assert not accepts(cfg, "SELECT t.a FROM t LIMIT t.b", "sql")
+
+
 def test_operators_of_one_kind_have_a_category_of_their_own() -> None:
     found = learn("calls", OUTPUTS)
     operators = {p.lhs.name for p in found.cfg.productions if p.rhs == ("state",)}

@@ -75,8 +75,18 @@ def test_a_value_that_training_lacks_is_linked_too() -> None:
         ("new york", "en.state.new_york"),
         ("three", "3"),
         ("3", "three"),
+        ("at 5pm", "'at 5 pm'"),
     ],
-    ids=["case", "underscore", "hyphen", "camel case", "piece of an identifier", "number word", "digit"],
+    ids=[
+        "case",
+        "underscore",
+        "hyphen",
+        "camel case",
+        "piece of an identifier",
+        "number word",
+        "digit",
+        "run together",
+    ],
 )
 def test_words_are_compared_in_a_normal_form(said: str, written: str) -> None:
     others = [(f"show {w}", f"show({w})") for w in ("red", "green", "blue", "white")]

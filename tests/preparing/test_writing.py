@@ -45,6 +45,7 @@ def test_all_training_outputs_are_written(name: str) -> None:
     [
         ("calls", "answer(city(loc_2(state(next_to(stateid('new mexico'))))))", True),
         ("calls", "answer( size( stateid( 'x' ) ) )", True),
+        ("calls", "answer(size(stateid('o'neil')))", True),
         ("calls", "answer(answer(stateid('ohio')))", False),
         ("calls", "answer(size(stateid(ohio)))", False),
         ("calls", "answersize(stateid('ohio'))", False),

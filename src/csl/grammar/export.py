@@ -21,6 +21,7 @@ from csl.grammar.output_cfg import ROOT, Category, OutputCfg
 
 MAYBE_SPACE = '" "?'
 START = "start: root"
+APOSTROPHE = ('"\'" [a-zA-Z]', "'[a-zA-Z]")  # inside of a string, in GBNF and as a regular expression
 NO_FORCING = '%llguidance {"no_forcing": true}\n'  # every way to cut a text into the tokens of a model is allowed
 
 Sides = list[list[str]]  # the literals and names of each alternative
@@ -34,21 +35,30 @@ JOINTS: dict[Joint, list[str]] = {"space": ['" "'], "optional": [MAYBE_SPACE], "
 
 @dataclass(frozen=True)
 class Free:
-    """A text of any characters of a class, such as `0-9` or `^"`; where that excludes some, a backslash escapes one."""
+    """A text of any characters of a class, such as `0-9` or `^"`.
+
+    Where the class excludes some, a backslash escapes one, and an apostrophe before a letter is no quote.
+    """
 
     characters: str
 
     @property
     def gbnf(self) -> str:
         """This in GBNF."""
-        negated = self.characters.startswith("^")
-        return f'([{self.characters}\\\\] | "\\\\" [^\\n])+' if negated else f"[{self.characters}]+"
+        if not self.characters.startswith("^"):
+            return f"[{self.characters}]+"
+        return f'([{self.characters}\\\\] | "\\\\" [^\\n]{" | " + APOSTROPHE[0] if self._has_apostrophe else ""})+'
 
     @property
     def regex(self) -> str:
         """This as a regular expression."""
-        negated = self.characters.startswith("^")
-        return f"([{self.characters}\\\\]|\\\\.)+" if negated else f"[{self.characters}]+"
+        if not self.characters.startswith("^"):
+            return f"[{self.characters}]+"
+        return f"([{self.characters}\\\\]|\\\\.{'|' + APOSTROPHE[1] if self._has_apostrophe else ''})+"
+
+    @property
+    def _has_apostrophe(self) -> bool:
+        return "'" in self.characters
 
 
 Spelling = Mapping[str, Sequence[str | Free]]
