@@ -10,6 +10,7 @@ import torch
 from csl.seq2seq.batches import IGNORED, Batch, Batches, Encoded
 from csl.seq2seq.config import TrainConfig
 from csl.seq2seq.network import new_network
+from csl.seq2seq.packing import Packer
 from csl.seq2seq.update import Updater, autocast, new_optimizer
 
 from .conftest import TINY, changed
@@ -36,8 +37,8 @@ def new_batches(pairs: int = 40) -> Batches:
     return Batches(Encoded(*rows), Encoded([], []), 0, 6, 0, 0)
 
 
-def new_updater(config: TrainConfig, index: int = 0, processes: int = 1) -> Updater:
-    return Updater(new_network(config, 30).train(), config, process(index, processes))
+def new_updater(config: TrainConfig, index: int = 0, processes: int = 1, packer: Packer | None = None) -> Updater:
+    return Updater(new_network(config, 30).train(), config, process(index, processes), packer)
 
 
 def weights(updater: Updater) -> list[torch.Tensor]:
@@ -75,10 +76,12 @@ def test_outputs_start_as_in_prediction(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 @pytest.mark.parametrize("size", [None, 6, 2])
-def test_updates_are_those_of_a_plain_loop(size: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("packed", [False, True])
+def test_updates_are_those_of_a_plain_loop(packed: bool, size: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("csl.seq2seq.update.CLIP", 0.5)
     config, batches = changed(PLAIN, warmup=3, micro_batch_size=size), new_batches()
-    updater, plain = new_updater(config), new_network(config, 30).train()
+    packer = Packer.of(batches) if packed else None
+    updater, plain = new_updater(config, packer=packer), new_network(config, 30).train()
     optimizer = torch.optim.AdamW(plain.parameters(), weight_decay=0.0)
     losses = []
     for step in range(6):
@@ -117,12 +120,14 @@ def test_new_models_have_a_lower_rate_of_their_own(model: str, rate: float) -> N
     assert TrainConfig(model=model, learning_rate=0.5).rate == 0.5
 
 
-def test_processes_add_up_to_one(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("packed", [False, True])
+def test_processes_add_up_to_one(packed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("csl.seq2seq.update.CLIP", 1e9)
     config, batch = PLAIN, new_batches()[1]
+    packer = Packer.of(new_batches()) if packed else None
     lengths = (batch.labels != IGNORED).sum(1)
     assert lengths[::2].sum() != lengths[1::2].sum()  # so that a mean of means is another mean
-    alone, workers = new_updater(config), [new_updater(config, index, 2) for index in range(2)]
+    alone, *workers = (new_updater(config, *who, packer) for who in ((0, 1), (0, 2), (1, 2)))
     for updater in (alone, *workers):
         updater(batch, 0)
     gradients = [[p.grad for p in updater.network.parameters()] for updater in (alone, *workers)]
@@ -132,9 +137,10 @@ def test_processes_add_up_to_one(monkeypatch: pytest.MonkeyPatch) -> None:
     assert alone.take_loss(1) == pytest.approx(mean, rel=1e-5)
 
 
-def test_processes_with_unequal_shares_make_as_many_passes() -> None:
+@pytest.mark.parametrize("packer", [None, Packer(24, 24, 1)])
+def test_processes_with_unequal_shares_make_as_many_passes(packer: Packer | None) -> None:
     batch, config = new_batches()[1], changed(PLAIN, micro_batch_size=1)
-    updaters = [new_updater(config, index, 4) for index in range(4)]
+    updaters = [new_updater(config, index, 4, packer) for index in range(4)]
     assert [len(batch.part(index, 4).source) for index in range(4)] == [2, 2, 1, 1]
     for updater in updaters:
         passes: list[object] = []
@@ -146,7 +152,7 @@ def test_processes_with_unequal_shares_make_as_many_passes() -> None:
 @pytest.mark.parametrize(("size", "number"), [(1, 6), (2, 3), (4, 2), (5, 2), (6, 1), (100, 1)])
 def test_no_pass_has_more_pairs_than_asked_for(size: int, number: int) -> None:
     batch, updater, sizes = new_batches()[1], new_updater(changed(PLAIN, micro_batch_size=size)), list[int]()
-    updater.network.register_forward_hook(lambda *call: sizes.append(len(call[2].logits)))
+    updater.network.network.register_forward_hook(lambda *call: sizes.append(len(call[2].logits)))
     updater(batch, 0)
     assert (len(sizes), sum(sizes)) == (number, 6)
     assert max(sizes) <= size
@@ -169,6 +175,28 @@ def test_dropout_depends_on_seed_step_and_process_alone() -> None:
     losses = [loss_with_dropout(0, 0), loss_with_dropout(0, 1), loss_with_dropout(1, 0)]
     losses += [loss_with_dropout(0, step, index, 2) for step in (0, 1) for index in (0, 1)]
     assert len(set(losses)) == len(losses)
+
+
+def test_a_network_that_cannot_be_compiled_is_trained_as_it_is(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    batches = new_batches()
+    one, other = (new_updater(PLAIN, packer=Packer.of(batches)) for _ in range(2))
+
+    def no_compiler(*_: object, **__: object) -> Any:
+        def compiled(*_: object, **__: object) -> None:
+            raise RuntimeError("no C compiler\nat all")
+
+        return compiled
+
+    monkeypatch.setattr("csl.seq2seq.loss.COMPILER", no_compiler)
+    monkeypatch.setattr(one, "_capturing", True)  # as on a GPU
+    one.compile_for(batches[0])
+    assert [record.levelname for record in caplog.records if "no C compiler" in record.getMessage()] == ["WARNING"]
+    monkeypatch.setattr(one, "_capturing", False)
+    for updater in (one, other):
+        updater(batches[0], 0)
+    assert one.take_loss(1) == other.take_loss(1)
 
 
 @pytest.mark.parametrize(

@@ -36,16 +36,21 @@ class Batch:
     tokens: int
     left: bool = False
 
+    @property
+    def lengths(self) -> tuple[Ints, Ints]:
+        """The lengths of inputs and of outputs."""
+        return self.mask.sum(1), (self.labels != IGNORED).sum(1)
+
     def part(self, index: int, parts: int) -> "Batch":
-        """Give one process its share of the pairs."""
+        """Give one of so many equal shares of the pairs, of lengths as mixed as all."""
         source, mask, labels = (np.ascontiguousarray(a[index::parts]) for a in (self.source, self.mask, self.labels))
         return Batch(source, mask, labels, self.tokens, self.left)
 
     def micro_batches(self, number: int) -> Iterator["Batch"]:
         """Split into so many parts of about equal size, of pairs of similar length and without needless padding."""
-        targets = (self.labels != IGNORED).sum(1)
-        for rows in np.array_split(np.argsort(targets, kind="stable"), number):
-            wide, long = (rounded(lengths[rows].max()) for lengths in (self.mask.sum(1), targets))
+        lengths = self.lengths
+        for rows in np.array_split(np.argsort(lengths[1], kind="stable"), number):
+            wide, long = (rounded(each[rows].max()) for each in lengths)
             there = slice(-wide, None) if self.left else slice(wide)
             source, mask = self.source[rows, there], self.mask[rows, there]
             yield Batch(source, mask, self.labels[rows, :long], self.tokens, self.left)
@@ -77,6 +82,11 @@ class Batches:
         self._chosen = 0, np.empty(0, np.int64)  # synthetic pairs in place of those of the stream, from a place on
         self._sources = [np.asarray(row, np.int64) for row in (*original.sources, *synthetic.sources)]
         self._targets = [np.asarray(row, np.int64) for row in (*original.targets, *synthetic.targets)]
+
+    @property
+    def lengths(self) -> tuple[Ints, Ints]:
+        """The lengths of all inputs and of all outputs."""
+        return lengths_of(self._sources), lengths_of(self._targets)
 
     def members(self, step: int) -> Ints:
         """Give the numbers of a batch's pairs: originals first, then synthetic ones."""

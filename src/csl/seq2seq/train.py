@@ -24,12 +24,15 @@ from csl.seq2seq.checkpoint import Checkpoint, Tensors, optimizer_state, set_opt
 from csl.seq2seq.codec import Codec, PromptCodec, new_codec
 from csl.seq2seq.config import SCRATCH, TrainConfig
 from csl.seq2seq.following import choose
+from csl.seq2seq.loss import packable
 from csl.seq2seq.network import new_network
+from csl.seq2seq.packing import Packer
 from csl.seq2seq.predictor import Seq2Seq, choose_device, enough_memory
-from csl.seq2seq.update import Updater, own_stream
+from csl.seq2seq.update import Updater, micro_batches, own_stream
 
 PROGRESS = 15  # the level of log lines that show how far the training is
 REPORT = 50  # steps between reports
+COMPILE = 1_500  # steps from which on compiling takes less time than it saves
 LOG = logging.getLogger("csl.train")
 
 
@@ -110,11 +113,13 @@ class Training:
 
     def _run(self, checkpoint: Checkpoint | None, progress: Callable[[Progress], None]) -> Trained:
         config, network = self._config, self._model.network
-        update = Updater(network, config, self._accelerator)
+        update = Updater(network, config, self._accelerator, self._packer())
         state = checkpoint.load() if checkpoint else None
         step, best = self._restore(update, *state) if state else (0, None)
-        last, clock = step, time.perf_counter()
         network.train()
+        if config.steps >= COMPILE:
+            update.compile_for(self._batches[step])
+        last, clock = step, time.perf_counter()
         while step < config.steps:
             if config.candidates > 1 and step and step % config.evaluate_every == 0:
                 self._follow(step)
@@ -160,6 +165,12 @@ class Training:
         self._batches.choose(step, pool[chosen])
         LOG.info(f"synthetic pairs: loss {losses.mean():.2f}, of those chosen {losses[chosen].mean():.2f}")
         self._model.network.train()
+
+    def _packer(self) -> Packer | None:
+        """Give what packs the batches, where the network lets pairs share a row."""
+        if not packable(self._model.network):
+            return None  # BART and others, whose positions are not distances; decoders
+        return Packer.of(self._batches, micro_batches(self._config, self._device, self._config.batch_size))
 
     def _accuracy(self) -> float | None:
         """Predict the inputs of dev, each process its share, and give the accuracy."""

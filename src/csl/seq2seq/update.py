@@ -1,10 +1,10 @@
 """One update of the weights from a batch, without waiting for the device.
 
-The gradient of a batch is summed over micro-batches of similar length: the same gradient, with less padding and
-memory. On a CPU that is at least twice as fast; a GPU takes as long for one large pass as for several small ones, and
-gets a whole batch. On one GPU, the pass over a micro-batch (forward and backward) is captured as a CUDA graph the
-second time that its shape comes up, and replayed from then on; so is the step of AdamW. A small model would otherwise
-spend most of its time launching kernels. On several GPUs, and on the CPU, the same code runs as it is written.
+The gradient of a batch is summed over micro-batches: the same gradient, with less memory. On a CPU that is faster, too;
+a GPU takes as long for one large pass as for several small ones, and gets a whole batch. On one GPU, the pass over a
+micro-batch (forward and backward) is captured as a CUDA graph the second time that its shape comes up, and replayed
+from then on; so is the step of AdamW. A small model would otherwise spend most of its time launching kernels. On
+several GPUs, and on the CPU, the same code runs as it is written.
 """
 
 import logging
@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from torch.nn.functional import cross_entropy
 
 from csl.hub import first_line
-from csl.seq2seq.architectures import architecture_of
-from csl.seq2seq.batches import IGNORED, Batch
+from csl.seq2seq.batches import Batch
 from csl.seq2seq.config import TrainConfig
+from csl.seq2seq.loss import PackedLoss, PaddedLoss
+from csl.seq2seq.packing import Packer
 
 if TYPE_CHECKING:
     from accelerate import Accelerator
@@ -60,6 +60,12 @@ def set_rate(optimizer: torch.optim.Optimizer, config: TrainConfig, step: int) -
             group["lr"] = rate
 
 
+def micro_batches(config: TrainConfig, device: torch.device, pairs: float) -> int:
+    """Give the number of micro-batches for so many pairs of a process, on average: the same in each process."""
+    size = config.micro_batch_size or (MICRO_BATCH if device.type == "cpu" else config.batch_size)
+    return min(math.ceil(pairs / size), max(1, int(pairs)))
+
+
 @contextmanager
 def autocast(config: TrainConfig, device: torch.device, *, cache: bool = True) -> Iterator[None]:
     """Compute in bf16 where the config and the device want it. Never in fp16: T5 overflows there."""
@@ -87,20 +93,26 @@ class Updater:
     """Updates a network, in `own_stream`, and sums the losses of batches on the device."""
 
     def __init__(
-        self, network: "PreTrainedModel", config: TrainConfig, accelerator: "Accelerator", *, capture: bool = True
+        self,
+        network: "PreTrainedModel",
+        config: TrainConfig,
+        accelerator: "Accelerator",
+        packer: Packer | None = None,
+        *,
+        capture: bool = True,
     ) -> None:
+        """Pairs are packed into rows where there is a `packer`, and padded otherwise."""
         self.device = accelerator.device
         self._config, self._accelerator = config, accelerator
-        self._micro_batch = config.micro_batch_size or (MICRO_BATCH if self.device.type == "cpu" else config.batch_size)
-        self._architecture, self._pad = architecture_of(network), network.generation_config.pad_token_id or 0
-        self.network: torch.nn.Module = accelerator.prepare_model(network)
+        self._capturing = capture and self.device.type == "cuda" and accelerator.num_processes == 1
+        self._loss_of = PackedLoss(network, packer, single=not self._capturing) if packer else PaddedLoss(network)
+        self.network: torch.nn.Module = accelerator.prepare_model(self._loss_of)
         self.optimizer = new_optimizer(self.network, config, self.device)
         self._loss = torch.zeros((), device=self.device)
         for parameter in trained(self.network):
             parameter.grad = torch.zeros_like(parameter)  # in one place for good, as captured graphs need it
         self._graphs: dict[Any, tuple[Any, list[torch.Tensor]]] = {}
         self._seen: set[Any] = set()
-        self._capturing = capture and self.device.type == "cuda" and accelerator.num_processes == 1
 
     def __call__(self, batch: Batch, step: int) -> None:
         """Update the weights; the first step is 0."""
@@ -108,21 +120,32 @@ class Updater:
         set_rate(self.optimizer, self._config, step)
         torch.manual_seed(self._config.seed * 1_000_003 + step * workers + own)  # dropout depends on nothing else
         self.optimizer.zero_grad(set_to_none=False)
-        for arrays in self._passes(batch, own, workers):
-            self._run(self._backward, *arrays)
+        # the mean over the batch's tokens is the sum of the parts' weighted losses, averaged over the processes
+        weight = np.array(workers / batch.tokens, np.float32)
+        number = micro_batches(self._config, self.device, len(batch.source) / workers)
+        for arrays in self._loss_of.passes(batch.part(own, workers), number):
+            self._run(self._backward, weight, *arrays)
         if self._config.optimizer == "adamw":
             self._run(self._step)
         else:  # Adafactor counts its steps in Python, and cannot be captured
             self._step()
 
-    def _passes(self, batch: Batch, own: int, workers: int) -> Iterator[tuple[np.ndarray[Any, Any], ...]]:
-        """Give the arguments of `_backward` for each micro-batch of this process."""
-        share = len(batch.source) / workers
-        number = min(math.ceil(share / self._micro_batch), max(1, int(share)))  # the same in each process
-        for part in batch.part(own, workers).micro_batches(number):
-            # the mean over the batch's tokens is the weighted sum of the parts' means, averaged over the processes
-            weight = np.float32((part.labels >= 0).sum() * workers / batch.tokens)
-            yield part.source, part.mask, part.labels, np.array(weight)
+    def compile_for(self, batch: Batch) -> None:
+        """Compile the network for passes like those over a batch, where there are graphs; if that fails, say so."""
+        if not self._capturing or not isinstance(self._loss_of, PackedLoss):
+            return
+        LOG.info("compiling the network, which takes up to a minute")
+        arrays = next(self._loss_of.passes(batch, micro_batches(self._config, self.device, len(batch.source))))
+        tensors = [torch.from_numpy(array).to(self.device) for array in (np.array(0, np.float32), *arrays)]
+        try:
+            self._loss_of.compile_layers()
+            for _ in range(2):  # the second time nothing is left to compile
+                self._backward(*tensors)
+        except torch.cuda.OutOfMemoryError:
+            raise
+        except RuntimeError as error:  # no compiler, or a network that it cannot take
+            LOG.warning(f"not compiled, and slower: {first_line(error)}")
+            self._loss_of.compile_layers(undo=True)
 
     def take_loss(self, steps: int) -> float:
         """Give the mean loss of the last steps, over all processes; waits for the device."""
@@ -130,13 +153,10 @@ class Updater:
         self._loss.zero_()
         return float(mean)
 
-    def _backward(self, source: torch.Tensor, mask: torch.Tensor, labels: torch.Tensor, weight: torch.Tensor) -> None:
-        written = labels[:, :-1].masked_fill(labels[:, :-1] == IGNORED, self._pad)
-        before = torch.cat([self._architecture.start(source)[:, None], written], dim=1)
+    def _backward(self, weight: torch.Tensor, *arrays: torch.Tensor) -> None:
         with autocast(self._config, self.device, cache=not self._capturing):
-            logits = self._architecture.logits(self.network, source, mask, before)
-            loss = cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=IGNORED) * weight
-        loss.backward()  # type: ignore[no-untyped-call]
+            loss = self.network(*arrays) * weight
+        loss.backward()
         self._loss += loss.detach()
 
     def _step(self) -> None:
