@@ -174,3 +174,40 @@ def test_ctrl_c_writes_nothing(trained: Path, known: Path, tmp_path: Path, monke
     assert not list(tmp_path.iterdir())
     monkeypatch.undo()
     done(*CPU, trained, known, "--out", tmp_path / "made.tsv")
+
+
+# confidence
+
+
+def test_confidences_are_fitted_once_and_then_given_or_acted_on(
+    trained: Path, known: Path, fitted: Path, tmp_path: Path
+) -> None:
+    run = Path(shutil.copytree(trained, tmp_path / "run"))
+    assert "--calibrate" in refused(run, known, "--confidence")
+    for parser in ((), ("--parser", fitted)):
+        result = predict(run, known, "--calibrate", *parser)
+        assert result.stdout == ""
+        assert f"{run / 'model' / 'confidence.json'}: fitted to 8 examples" in result.stderr
+        assert "coverage 100.0%, precision 100.0%" in result.stderr
+        rows = table(run, known, "--confidence", *parser)
+        assert [row[:2] for row in rows] == [[e.source_text, e.target_text] for e in read_examples(known)]
+        sure = [float(row[2]) for row in rows]
+        assert all(0.5 < value <= 1 for value in sure)
+        result = predict(run, known, "--abstain-below", max(sure), *parser, "--format", "tsv")
+        kept = [line.split("\t")[1] != "" for line in result.stdout.splitlines()]
+        assert any(kept)
+        assert not all(kept)
+        assert f"{kept.count(False)} of 8 inputs get no output" in result.stderr
+    assert "--parser" in refused(run, known, "--confidence")  # it was fitted with one
+    rows = table(run, known, "--confidence", "--parser", fitted, "--beams", 2, "-k", 2, "--scores")
+    assert {len(row) for row in rows} == {6}  # input, two outputs with their scores, confidence
+
+
+def test_a_model_that_was_fitted_without_a_parser_refuses_one(
+    trained: Path, known: Path, fitted: Path, tmp_path: Path
+) -> None:
+    run = Path(shutil.copytree(trained, tmp_path / "run"))
+    predict(run, known, "--calibrate")
+    assert "without a parser" in refused(run, known, "--confidence", "--parser", fitted)
+    (tmp_path / "inputs.txt").write_text("walk left\n", "utf-8")
+    assert f"{tmp_path / 'inputs.txt'}:1" in refused(run, tmp_path / "inputs.txt", "--calibrate")

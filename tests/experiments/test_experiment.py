@@ -344,6 +344,9 @@ def test_training_is_done_when_asked_for_and_plain_models_are_shared(lab: Lab) -
     assert (parts["covered"]["examples"], parts["others"]["examples"]) == (2, 1)
     assert (parts["covered"]["csl"], parts["covered"]["ensemble"], parts["others"]["csl"]) == (2, 2, 0)
     assert names(run / "predictions") == {f"{name}.tsv" for name in ("csl", "t5", "augmented", "ensemble")}
+    curves = found["evaluate"]["risk_coverage"]
+    wrong = {name: 1 - found["evaluate"]["systems"][name]["right"] / 3 for name in ("t5", "augmented")}
+    assert {name: curve[-1] for name, curve in curves.items()} == {name: [1.0, wrong[name]] for name in wrong}
     for name in ("plain", "augmented"):
         assert (run / name / "model" / "model.safetensors").exists()
         assert (run / "metrics" / f"{name}.jsonl").exists()

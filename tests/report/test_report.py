@@ -15,6 +15,7 @@ from csl.errors import InputError
 from csl.examples import Example, write_examples
 from csl.examples.score import Score
 from csl.files import write_json
+from csl.report.page import render
 from csl.report.report import POINTS, Report, make_report, read_curves, score_systems
 from csl.report.run_data import RunData
 from csl.runs.stages.registry import STAGES, SYSTEMS
@@ -55,7 +56,7 @@ def empty(report: Report) -> list[str]:
 
 def test_a_finished_run_has_every_section_that_needs_no_training(finished: Path) -> None:
     report = make_report(finished)
-    assert empty(report) == ["loss", "dev", "types"]
+    assert empty(report) == ["loss", "dev", "risk", "types"]
     assert report.title == "Verbs, seed 0"
     assert [label for label, _, _ in report.summary] == [
         "rules", "training examples", "objective", "states", "synthetic pairs", "test inputs covered", "accuracy, csl",
@@ -86,7 +87,18 @@ def test_without_model_samples_and_metrics_their_sections_are_empty(run: Path) -
     for name in ("model.npz", "samples.tsv", "metrics/induce.jsonl", "metrics/fit.jsonl"):
         (run / name).unlink()
     report = make_report(run)
-    assert empty(report) == ["objective", "rules", "fit", "loss", "dev", "states", "scores", "synthetic", "types"]
+    assert empty(report) == [
+        "objective",
+        "rules",
+        "fit",
+        "loss",
+        "dev",
+        "risk",
+        "states",
+        "scores",
+        "synthetic",
+        "types",
+    ]
     assert report.coverage
     assert report.coverage.derived == 2
 
@@ -121,7 +133,8 @@ def test_unlabelled_inputs_take_the_place_of_a_test_set_or_may_be_annotated(run:
 
 def test_the_files_of_csl_run_are_used(run: Path) -> None:
     record = json.loads((run / "run.json").read_text("utf-8"))
-    record["stages"]["evaluate"] = {**record["stages"]["fit"], "figures": {"labels": {"t5": "T5"}}, "files": {}}
+    figures = {"labels": {"t5": "T5"}, "risk_coverage": {"t5": [[0.5, 0.0], [1.0, 0.25]]}}
+    record["stages"]["evaluate"] = {**record["stages"]["fit"], "figures": figures, "files": {}}
     write_json(run / "run.json", record | {"csl": "9", "settings": {"fit.states": 2}, "versions": {"numpy": "2"}})
     (run / "recipe.toml").write_text("# ours\n", "utf-8")
     write_examples(run / "predictions" / "t5.tsv", [Example(example.source, example.target) for example in TEST])
@@ -133,6 +146,8 @@ def test_the_files_of_csl_run_are_used(run: Path) -> None:
     assert report.scores
     assert report.scores.systems["t5"].right == len(TEST)
     assert (report.curves["loss"]["t5"], report.curves["dev"]["t5"]) == ([(50, 0.5)], [(50, 1.0)])
+    assert report.curves["risk"] == {"t5": [(50, 0.0), (100, 0.25)]}
+    assert "Share of wrong outputs by coverage in %" in render(report)
 
 
 DAMAGE = {

@@ -98,7 +98,10 @@ def _parse_one(parser: "Parser", text: str, scores: bool, engine: "Threads", lim
         line = f"given up: {shown} ({found.value})" if covered else f"not covered: {shown} ({why})"
         new_console(stderr=True).print(line)
         return False
-    score = f"{found.log_prob:.3f}\t{_given(parser, found, limits):.3f}\t" if scores else ""
+    score = ""
+    if scores:
+        [given] = parser.log_probs_given_inputs([found], engine, limits)
+        score = f"{found.log_prob:.3f}\t{given:.3f}\t"
     typer.echo(score + found.text)
     return True
 
@@ -106,12 +109,6 @@ def _parse_one(parser: "Parser", text: str, scores: bool, engine: "Threads", lim
 def _answers(parser: "Parser", texts: list[str], engine: "Threads", limits: "Limits") -> "list[Answer | Abstained]":
     with Messages("parsing …", stderr=True):
         return parser.answers(texts, engine, limits)
-
-
-def _given(parser: "Parser", answer: "Answer", limits: "Limits") -> float:
-    model, source = parser.model, answer.reading.source
-    joint = model.log_prob(source, answer.parse.target, limits)
-    return joint - float(model.log_prob_inputs([source], limits=limits)[0])
 
 
 def _parse_file(
@@ -130,8 +127,9 @@ def _parse_file(
             without.extend([found] if isinstance(found, Abstained) else [])
             columns: dict[str, object] = {"output": answer.text if answer else ""}
             if scores:
-                given = f"{_given(parser, answer, limits):.3f}" if answer else ""
-                columns |= {"log_prob": f"{answer.log_prob:.3f}" if answer else "", "log_prob_given_input": given}
+                given = parser.log_probs_given_inputs([answer] if answer else [], engine, limits)
+                values = [f"{answer.log_prob:.3f}", f"{given[0]:.3f}"] if answer else ["", ""]
+                columns |= dict(zip(("log_prob", "log_prob_given_input"), values, strict=True))
             yield columns
 
     write_outputs("-", rows, outputs(), format=format)

@@ -52,6 +52,23 @@ class Parser:
             answers[k] = answer
         return answers
 
+    def log_probs_given_inputs(
+        self, answers: Sequence[Answer], engine: Threads = ONE_THREAD, limits: Limits = DEFAULT
+    ) -> list[float]:
+        """Give log p(output | input) of answers, over all derivations of their readings; nan where that is given up."""
+        pairs = [Example(answer.reading.source, answer.parse.target) for answer in answers]
+        inputs = self.model.log_prob_inputs([pair.source for pair in pairs], engine, limits)
+        return [float(value) for value in self.model.log_probs(pairs, engine, limits) - inputs]
+
+    def scored(
+        self, texts: Sequence[str], engine: Threads = ONE_THREAD, limits: Limits = DEFAULT
+    ) -> list[tuple[str, float] | None]:
+        """Give the output of each input with log p(output | input); None where there is none."""
+        found = self.answers(texts, engine, limits)
+        answers = [answer for answer in found if isinstance(answer, Answer)]
+        given = iter(self.log_probs_given_inputs(answers, engine, limits))
+        return [(answer.text, next(given)) if isinstance(answer, Answer) else None for answer in found]
+
     def example(self, pair: Example) -> Example:
         """Give a pair as the model knows it, with placeholders for its values."""
         return self.preparation.example(pair.source_text, pair.target_text) if self.preparation else pair

@@ -103,15 +103,16 @@ class Line:
 
 @dataclass(frozen=True)
 class Chart:
-    """Lines over steps, and the ticks of both axes as (place, text)."""
+    """Lines over steps or another figure (`by`), and the ticks of both axes as (place, text)."""
 
     title: str
+    by: str
     lines: list[Line]
     x_ticks: list[tuple[float, str]]
     y_ticks: list[tuple[float, str]]
 
 
-def line_chart(title: str, series: Mapping[str, Sequence[Point]]) -> Chart | None:
+def line_chart(title: str, series: Mapping[str, Sequence[Point]], by: str = "step") -> Chart | None:
     """Lay out named series of points; figures that are not finite are left out, and a chart without any is None."""
     finite = {name: [point for point in points if all(map(math.isfinite, point))] for name, points in series.items()}
     kept = {name: points for name, points in finite.items() if points}
@@ -128,7 +129,7 @@ def line_chart(title: str, series: Mapping[str, Sequence[Point]]) -> Chart | Non
 
     lines = [Line(name, [(across(x), up(y), x, y) for x, y in points]) for name, points in kept.items()]
     columns = [x for x in ticks(xs, whole=True) if first <= x <= last]
-    return Chart(title, lines, _texts(columns, across), _texts(rows, up))
+    return Chart(title, by, lines, _texts(columns, across), _texts(rows, up))
 
 
 def ticks(values: Sequence[float], *, whole: bool = False, wanted: int = 5) -> list[float]:

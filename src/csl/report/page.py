@@ -42,7 +42,9 @@ CHARTS = {  # by section: a curve and its title
     "induction": {"objective": "Objective", "rules": "Rules"},
     "fit": {"fit": "Mean log p(x, y)"},
     "training": {"loss": "Loss", "dev": "Accuracy on dev"},
+    "scores": {"risk": "Share of wrong outputs"},
 }
+BY = {"risk": "coverage in %"}  # what a curve is drawn over, if not steps
 
 
 def write_report(
@@ -76,7 +78,11 @@ def render(report: Report) -> str:
     }  # fmt: skip
     js, trees = _asset("report.js"), _mixed(report.trees)
     charts = {
-        section: [chart for name, title in titles.items() if (chart := line_chart(title, report.curves[name]))]
+        section: [
+            chart
+            for name, title in titles.items()
+            if (chart := line_chart(title, report.curves[name], BY.get(name, "step")))
+        ]
         for section, titles in CHARTS.items()
     }
     present = {"setup", *(name for name in SECTIONS if charts.get(name) or getattr(report, name, None))}

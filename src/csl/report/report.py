@@ -47,7 +47,7 @@ class Report:
     """Everything that a report shows."""
 
     title: str
-    curves: dict[str, Curve]  # objective and rules of induction; fit; loss, and accuracy on dev, of training
+    curves: dict[str, Curve]  # objective and rules of induction; fit; loss, dev and risk of trained models
     partitions: int  # of induction
     states: int | None  # of the model
     rules: Rules
@@ -206,5 +206,6 @@ def read_curves(data: RunData) -> tuple[dict[str, Curve], int]:
         "fit": {f"{stage}, {part}": points(fits, part, stage) for stage in stages for part in ("train", "dev")},
         "loss": {system: evenly(points(lines, "loss"), POINTS) for system, lines in trained.items()},
         "dev": {system: points(lines, "dev") for system, lines in trained.items()},
+        "risk": {system: [(100 * x, y) for x, y in curve] for system, curve in data.risk_coverage.items()},
     }
     return curves, max((line["partition"] for line in induction), default=0)

@@ -95,6 +95,12 @@ class RunData:
         """The names of the systems that were evaluated, as people know them."""
         return {str(name): str(label) for name, label in self._figures("evaluate").get("labels", {}).items()}
 
+    @property
+    def risk_coverage(self) -> dict[str, list[tuple[float, float]]]:
+        """Of trained systems: coverage, and the share of wrong outputs, where only the most confident are given."""
+        curves = self._figures("evaluate").get("risk_coverage", {})
+        return {str(name): [(float(x), float(y)) for x, y in points] for name, points in curves.items()}
+
     def predictions(self) -> tuple[dict[str, list[str]], list[str]]:
         """Read the outputs of each system; also name the systems whose predictions are for other inputs."""
         inputs = [example.source_text for example in self.test]

@@ -376,11 +376,14 @@ def versions() -> dict[str, str]:
     return found
 
 
-def output_cfg_of(model: Path) -> Path | None:
-    """Find what the run of a model knows of valid outputs: an output CFG, or a Lark grammar of raw text.
+def run_of(model: Path) -> Path | None:
+    """Find the run that a model was trained in; `model` is the run folder or a folder or file inside."""
+    folders = [model, *model.absolute().parents][:3]
+    return next((folder for folder in folders if (folder / RECORD).is_file()), None)
 
-    `model` is the run folder or a folder or file inside.
-    """
-    runs = [folder for folder in [model, *model.absolute().parents][:3] if (folder / RECORD).is_file()]
-    paths = [run / name for run in runs[:1] for name in ("prepared/decoding.lark", DECODING, "data/output.cfg")]
-    return next((path for path in paths if path.is_file()), None)
+
+def output_cfg_of(model: Path) -> Path | None:
+    """Find what the run of a model knows of valid outputs: an output CFG, or a Lark grammar of raw text."""
+    run = run_of(model)
+    names = ("prepared/decoding.lark", DECODING, "data/output.cfg")
+    return next((run / name for name in names if (run / name).is_file()), None) if run else None

@@ -23,6 +23,7 @@ from csl.log import Log
 from csl.runs.cache import Cache
 from csl.runs.folder import GRAMMAR, RECORD, Done, Figures, RunFolder, files_of
 from csl.runs.recipe import Recipe
+from csl.seq2seq.predictions import Prediction
 
 log = Log("run")
 
@@ -49,6 +50,7 @@ class Stage(ABC):
     keeps: bool = False  # a complete result is not replaced by one of other options unless the user says so
     system: str = ""  # the name of the trained parser that the stage makes, if it does
     label: str = ""  # its name in tables
+    scores: bool = False  # whether its predictions have log p(output | input)
     group: str = ""  # what `csl run --until` calls several stages by
 
     def needs(self, recipe: Recipe) -> Sequence[str]:
@@ -74,7 +76,7 @@ class Stage(ABC):
     def summary(self, figures: Figures) -> str:
         """Say what was found, in a few words."""
 
-    def predict(self, work: Work, inputs: Sequence[str]) -> list[str]:
+    def predict(self, work: Work, inputs: Sequence[str]) -> list[Prediction]:
         """Give the outputs of the system that the stage made; empty where it has none."""
         raise NotImplementedError
 

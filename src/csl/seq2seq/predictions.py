@@ -1,4 +1,4 @@
-"""Files of predictions, and the ensemble of two.
+"""Predictions, files of them, and the ensemble of two.
 
 A file of predictions has an output for each input, as `csl parse` and `csl predict` write it: lines of
 `input<TAB>output`, or another format, seen from the name of the file. The output is empty where the model abstains, and
@@ -13,6 +13,14 @@ from csl.errors import InputError
 from csl.examples.formats import container_of, read_rows
 from csl.examples.score import same_output
 from csl.files import read_lines
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """An output, and log p(output | input) where it was asked for."""
+
+    text: str
+    log_prob: float | None = None
 
 
 @dataclass(frozen=True)

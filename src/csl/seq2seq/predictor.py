@@ -7,7 +7,7 @@ its output is complete; the library's `generate` computes all rows until the las
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +22,7 @@ from csl.seq2seq.codec import CODEC, Codec, PromptCodec, codec_of, load_tokenize
 from csl.seq2seq.config import TrainConfig
 from csl.seq2seq.mask import BeamMask, GreedyMask, OutputMask
 from csl.seq2seq.network import load_network, positions, save_network
+from csl.seq2seq.predictions import Prediction
 from csl.seq2seq.prompts import Frame
 from csl.seq2seq.update import autocast
 
@@ -30,14 +31,6 @@ if TYPE_CHECKING:
 
 
 ROWS, TOKENS = 512, 2**15  # in a batch, at most
-
-
-@dataclass(frozen=True)
-class Prediction:
-    """An output, and log p(output | input) where it was asked for."""
-
-    text: str
-    log_prob: float | None = None
 
 
 class Seq2Seq:

@@ -1,16 +1,19 @@
 """Evaluation: the parser of the grammar on all parts of the data, and every trained system on the test set."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
-from csl.examples.score import Score, breakdown, score
+from csl.examples import Example
+from csl.examples.score import Score, breakdown, correct, score
 from csl.files import write_text
 from csl.log import Log
 from csl.preparing.evaluate import evaluate
+from csl.preparing.parser import Parser
 from csl.runs.folder import PARTS, Figures
 from csl.runs.stage import Stage, Work
-from csl.seq2seq.predictions import ensemble
+from csl.seq2seq.confidence import Calibration, features_of, risk_coverage
+from csl.seq2seq.predictions import Prediction, ensemble
 
 log = Log("evaluate")
 
@@ -41,10 +44,14 @@ class Evaluate(Stage):
                 figures["parts"][part] = {**_counts(found.score), **logs, "derivable": found.derivable}
         if not examples:  # of test
             return figures
-        systems = {"csl": found.outputs, **self._predicted(work, [example.source_text for example in examples])}
+        predicted, dev_predicted = self._predicted(work, examples)
+        systems = {"csl": found.outputs} | {name: [one.text for one in made] for name, made in predicted.items()}
         for name, first in (("ensemble", "csl"), ("nqg_t5", "nqg")):
             if "t5" in systems and first in systems:
                 systems[name] = ensemble(systems[first], systems["t5"])
+        if dev_predicted:
+            log.progress("confidences …")
+            figures["risk_coverage"] = _risk_coverage(work, parser, examples, predicted, dev_predicted)
         if "t5" in systems:
             whole, parts = breakdown(examples, systems["csl"], systems)
             figures["breakdown"] = asdict(whole) | {"groups": {name: asdict(part) for name, part in parts.items()}}
@@ -57,18 +64,44 @@ class Evaluate(Stage):
             write_text(work.folder.path / "predictions" / f"{name}.tsv", "".join(lines))
         return figures | {key: figures["parts"]["test"][key] for key in ("log_p_xy", "log_p_y_given_x", "derivable")}
 
-    def _predicted(self, work: Work, inputs: list[str]) -> dict[str, list[str]]:
-        """Give the outputs of the systems that were trained."""
-        outputs = {}
+    def _predicted(
+        self, work: Work, examples: list[Example]
+    ) -> tuple[dict[str, list[Prediction]], dict[str, list[Prediction]]]:
+        """Give the outputs of the systems that were trained and, of those with scores, their outputs for dev."""
+        inputs, dev = ([e.source_text for e in part] for part in (examples, work.folder.examples("dev")))
+        predicted, dev_predicted = {}, {}
         for stage in (stage for stage in self._trained if stage.name in work.folder.record.stages):
             log.progress(f"predicting with {stage.label} …")
-            outputs[stage.system] = stage.predict(work, inputs)
-        return outputs
+            found = stage.predict(work, [*inputs, *dev] if stage.scores else inputs)
+            predicted[stage.system] = found[: len(inputs)]
+            if held_out := found[len(inputs) :]:
+                dev_predicted[stage.system] = held_out
+        return predicted, dev_predicted
 
     def summary(self, figures: Figures) -> str:
         systems = figures["systems"].items()
         shares = [f"{figures['labels'][name]} {score['right'] / score['examples']:.1%}" for name, score in systems]
         return ", ".join(shares) + " correct" if shares else "no test set"
+
+
+def _risk_coverage(
+    work: Work,
+    parser: Parser,
+    examples: list[Example],
+    predicted: Mapping[str, Sequence[Prediction]],
+    dev_predicted: Mapping[str, Sequence[Prediction]],
+) -> dict[str, list[tuple[float, float]]]:
+    """Give the risk and coverage of systems on the examples, with confidences that are fitted to dev."""
+    dev = work.folder.examples("dev")
+    asked, dev_asked = (parser.scored([e.source_text for e in part], work.engine) for part in (examples, dev))
+    curves = {}
+    for name, held_out in dev_predicted.items():
+        right = correct(dev, [one.text for one in held_out])
+        fitted = Calibration.fit(features_of(held_out, dev_asked), right, parser=True)
+        sure = fitted.confidences(features_of(predicted[name], asked))
+        curve = risk_coverage(sure, correct(examples, [one.text for one in predicted[name]]))
+        curves[name] = [(round(coverage, 4), round(risk, 4)) for coverage, risk in curve]
+    return curves
 
 
 def _counts(found: Score) -> dict[str, int]:

@@ -21,6 +21,7 @@ from csl.log import Log
 from csl.runs.folder import Figures, RunFolder
 from csl.runs.recipe import NqgOptions, Recipe, only
 from csl.runs.stage import Stage, Work
+from csl.seq2seq.predictions import Prediction
 
 if TYPE_CHECKING:
     from csl.baselines.nqg.fit import NqgProgress
@@ -140,11 +141,12 @@ class NqgFit(Stage):
     def summary(self, figures: Figures) -> str:
         return f"{figures['rules']:,} rules, mean log p(y | x) {figures['log_prob']:.2f}"
 
-    def predict(self, work: Work, inputs: Sequence[str]) -> list[str]:
+    def predict(self, work: Work, inputs: Sequence[str]) -> list[Prediction]:
         from csl.seq2seq.predictor import choose_device  # noqa: PLC0415
 
         model = load_model(work.folder.path / self._place, str(choose_device(work.device)))
-        return [found.text if found else "" for found in model.parse_all([split_tokens(line) for line in inputs])]
+        parses = model.parse_all([split_tokens(line) for line in inputs])
+        return [Prediction(found.text if found else "") for found in parses]
 
 
 def fit_options(options: NqgOptions) -> dict[str, Any]:

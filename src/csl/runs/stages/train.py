@@ -15,6 +15,7 @@ from csl.options import changed
 from csl.runs.folder import CHECKPOINTS, Figures
 from csl.runs.stage import Stage, Work
 from csl.seq2seq.config import TrainConfig
+from csl.seq2seq.predictions import Prediction
 
 if TYPE_CHECKING:
     from csl.seq2seq.train import Progress
@@ -26,6 +27,7 @@ class Train(Stage):
     """Train a model: on the original pairs (`plain`), with synthetic ones (`augmented`), or as `csl train` has it."""
 
     group = "train"
+    scores = True
 
     def __init__(self, name: str = "train", system: str = "", label: str = "") -> None:
         self.name, self.system, self.label = name, system, label
@@ -79,11 +81,11 @@ class Train(Stage):
     def summary(self, figures: Figures) -> str:
         return f"step {figures['step']:,}" + (f", dev {figures['dev']:.1%}" if figures["dev"] is not None else "")
 
-    def predict(self, work: Work, inputs: Sequence[str]) -> list[str]:
+    def predict(self, work: Work, inputs: Sequence[str]) -> list[Prediction]:
         from csl.seq2seq.predictor import Seq2Seq  # noqa: PLC0415 — torch only where it is needed
 
         model = Seq2Seq.load(work.folder.path / self._place, work.device)
-        return [found[0].text for found in model.predict(list(inputs))]
+        return [found[0] for found in model.predict(list(inputs), scores=True)]
 
 
 class _Metrics:
