@@ -3,6 +3,7 @@
 import shutil
 import subprocess
 import sys
+from math import exp
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,21 @@ def test_an_output_comes_with_its_scores(fitted: Path, tmp_path: Path) -> None:
     [first, second] = csl("parse", fitted, tmp_path / "in.txt", "--scores").stdout.splitlines()
     assert first.split("\t")[1:] == [output, joint, given]
     assert second == "hop\t\t\t"
+
+
+def test_an_output_that_is_less_sure_than_asked_for_is_not_given(fitted: Path, tmp_path: Path) -> None:
+    texts = ["jump and walk after run", "jump", "hop"]
+    (tmp_path / "in.txt").write_text("".join(f"{text}\n" for text in texts), "utf-8")
+    given = [float(done("parse", fitted, text, "--scores")[0].split("\t")[1]) for text in texts[:2]]
+    between = sum(map(exp, given)) / 2
+    assert exp(given[0]) < between < exp(given[1])
+    result = csl("parse", fitted, tmp_path / "in.txt", "--abstain-below", between)
+    assert [line.split("\t")[1] for line in result.stdout.splitlines()] == ["", "JUMP", ""]
+    assert "1 of 3 inputs not covered" in result.stderr
+    assert "1 of 3 inputs get no output" in result.stderr
+    single = csl("parse", fitted, texts[0], "--abstain-below", between)
+    assert (single.exit_code, single.stdout) == (1, "")
+    assert done("parse", fitted, texts[1], "--abstain-below", between) == ["JUMP"]
 
 
 def test_the_way_to_parse_can_be_chosen(fitted: Path) -> None:

@@ -86,6 +86,20 @@ def test_synthetic_pairs_come_from_several_files(pairs: Path, run: Path, tmp_pat
     assert {"walk", "HOP", "SKIP"} <= set(known)
 
 
+def test_labelled_inputs_are_original_pairs_but_for_those_without_an_output(
+    pairs: Path, run: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "labels.tsv").write_text("hop left\tLEFT ( HOP )\nskip\t\nhop\tHOP\n", "utf-8")
+    lines = train(pairs, "--labelled", tmp_path / "labels.tsv", "--out", run)
+    assert any("2 of 3 inputs have an output" in line for line in lines)
+    assert RunFolder(run).record.stages["data"].figures["labelled"] == 2
+    known = json.loads((run / "model" / "tokenizer.json").read_text("utf-8"))["model"]["vocab"]
+    assert "HOP" in known
+    assert "skip" not in known
+    (tmp_path / "labels.tsv").write_text("skip\t\n", "utf-8")
+    assert "labels.tsv" in refused(pairs, "--labelled", tmp_path / "labels.tsv", "--out", tmp_path / "other")
+
+
 def test_json_lines_with_other_fields(run: Path, tmp_path: Path) -> None:
     for name in ("train", "made", "dev"):
         lines = (json.dumps({"q": x, "a": y}) + "\n" for x, y in PAIRS.items())

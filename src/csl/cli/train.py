@@ -36,6 +36,10 @@ def train(
     synthetic: Annotated[
         list[Path] | None, typer.Option(help="Synthetic examples, as csl sample writes them; may be repeated.")
     ] = None,
+    labelled: Annotated[
+        list[Path] | None,
+        typer.Option(help="Inputs that csl parse or csl predict labelled: more originals; may be repeated."),
+    ] = None,
     dev: Annotated[Path | None, typer.Option(help="Examples to keep the best weights by.")] = None,
     output_cfg: Annotated[
         Path | None,
@@ -76,8 +80,10 @@ def train(
         sources = filter(None, map(output_cfg_of, [*(synthetic or ()), examples]))
         output_cfg = next((path for path in sources if path.suffix == LARK), None)
     kind = "decoding" if output_cfg and output_cfg.suffix == LARK else "output_cfg"
-    files: dict[str, object] = {"data.train": str(examples), "data.synthetic": tuple(map(str, synthetic or ()))}
-    files |= {f"data.{name}": str(path) for name, path in (("dev", dev), (kind, output_cfg)) if path}
+    parts = ("synthetic", synthetic), ("labelled", labelled)
+    files: dict[str, object] = {f"data.{name}": tuple(map(str, paths or ())) for name, paths in parts}
+    single = ("train", examples), ("dev", dev), (kind, output_cfg)
+    files |= {f"data.{name}": str(path) for name, path in single if path}
     recipe = Recipe(examples.stem, examples.name).changed(files | reading.settings).seeded(seed)
     recipe = Configured(None, config, settings).apply(recipe, "train", {"model": model})
     from csl.hub import need_torch

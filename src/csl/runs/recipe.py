@@ -48,6 +48,7 @@ class DataOptions(BaseModel):
     dev: Annotated[str, Field(description="file of examples")] = ""
     test: Annotated[str, Field(description="file of examples")] = ""
     synthetic: Annotated[Files, Field(description="files of synthetic examples, for `csl train`")] = ()
+    labelled: Annotated[Files, Field(description="files of inputs that a system labelled, for `csl train`")] = ()
     seed_rules: Annotated[Files, Field(description="files of seed rules")] = ()
     output_cfg: Annotated[str, Field(description="file with a CFG of valid outputs")] = ""
     decoding: Annotated[str, Field(description="Lark grammar of valid outputs, for `csl predict`")] = ""
@@ -62,7 +63,7 @@ class DataOptions(BaseModel):
     @property
     def files(self) -> dict[str, tuple[Path, ...]]:
         """The files by what they are."""
-        names = ("train", "dev", "test", "synthetic", "seed_rules", "output_cfg", "decoding", "values")
+        names = ("train", "dev", "test", "synthetic", "labelled", "seed_rules", "output_cfg", "decoding", "values")
         found = {key: getattr(self, key) for key in names}
         return {
             key: (Path(value),) if isinstance(value, str) else tuple(map(Path, value))
@@ -150,8 +151,9 @@ READING = ("format", "input_column", "output_column", "split", "skip_bad")  # no
 SEEDED = ("fit", "sampling", "train", "nqg")
 FILES = {  # options that name files, and their names in a run folder
     "data.train": "data/train.tsv", "data.dev": "data/dev.tsv", "data.test": "data/test.tsv",
-    "data.synthetic": "data/synthetic.tsv", "data.seed_rules": "data/seed_rules.txt",
-    "data.output_cfg": "data/output.cfg", "data.values": "data/values.tsv", "fit.unlabelled": "unlabelled.txt",
+    "data.synthetic": "data/synthetic.tsv", "data.labelled": "data/labelled.tsv",
+    "data.seed_rules": "data/seed_rules.txt", "data.output_cfg": "data/output.cfg", "data.values": "data/values.tsv",
+    "fit.unlabelled": "unlabelled.txt",
 }  # fmt: skip
 
 

@@ -1,6 +1,7 @@
 """The data of a run: a split of a benchmark data set, or files, copied into the run folder."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,13 @@ from csl.runs.recipe import READING, DataOptions
 from csl.runs.stage import Stage, Work
 
 log = Log("data")
-SPLITS = {"train": "train", "dev": "validation", "test": "test", "synthetic": "train"}  # of a Hugging Face dataset
+SPLITS = {
+    "train": "train",
+    "dev": "validation",
+    "test": "test",
+    "synthetic": "train",
+    "labelled": "train",
+}  # of a Hugging Face dataset
 
 
 class Data(Stage):
@@ -56,6 +63,8 @@ class Data(Stage):
         figures = {part: len(getattr(task, part)) for part in PARTS}
         if data.synthetic:
             figures["synthetic"] = write_examples(folder / "synthetic.tsv", _examples(data, "synthetic"))
+        if data.labelled:
+            figures["labelled"] = write_examples(folder / "labelled.tsv", _examples(data, "labelled"))
         if data.decoding:
             write_text(work.folder.path / DECODING, "".join(f"{line}\n" for _, line in read_lines(data.decoding)))
         if data.values:
@@ -101,11 +110,19 @@ def _examples(data: DataOptions, part: str) -> Iterable[Example]:
 
 def _rows(data: DataOptions, part: str) -> Iterator[Rows]:
     """Read the files of one part; what is seen of them, and left out, is reported."""
+    labelled = part == "labelled"
     for path in data.files.get(part, ()):
         found = read_rows(
             path, data.format or None, input_column=data.input_column or None,
             output_column=data.output_column or None, split=_split(data, part, path), skip_bad=data.skip_bad,
+            inputs_only=labelled,
         )  # fmt: skip
+        if labelled:  # no output: the system abstained
+            rows = [row for row in found.rows if row.output]
+            log.info(f"{path}: {len(rows):,} of {len(found.rows):,} inputs have an output")
+            if not rows:
+                raise InputError("no input has an output: the system abstained from all", path)
+            found = replace(found, rows=rows)
         if not data.language:
             found = one_language(found, path, skip_bad=data.skip_bad)
         if found.layout.container != "tsv" or found.layout.header:  # something was guessed
@@ -119,7 +136,7 @@ def _split(data: DataOptions, part: str, path: Path) -> str | None:
     """Choose the split of a Hugging Face dataset; a folder with `state.json` has none."""
     if data.split and part == "train":
         return data.split
-    return SPLITS[part] if container_of(path) == "dataset" and not (path / "state.json").exists() else None
+    return SPLITS.get(part, "train") if container_of(path) == "dataset" and not (path / "state.json").exists() else None
 
 
 def _fingerprint(path: Path) -> Any:

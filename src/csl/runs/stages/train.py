@@ -33,7 +33,7 @@ class Train(Stage):
         self.name, self.system, self.label = name, system, label
         self.keeps = not system
         self.reads = ("data/train.tsv", "samples.tsv") if name == "augmented" else ("data/train.tsv",)
-        self.may_read = ("data/dev.tsv",) if system else ("data/dev.tsv", "data/synthetic.tsv")
+        self.may_read = ("data/dev.tsv",) if system else ("data/dev.tsv", "data/synthetic.tsv", "data/labelled.tsv")
         self._place = name if system else ""  # where the folder `model` is
         self.artefacts = {
             f"{self._place}/model/".lstrip("/"): "the trained model: `csl predict`",
@@ -52,8 +52,10 @@ class Train(Stage):
     def _parts(self, work: Work) -> tuple[list[Example], list[Example], list[Example]]:
         """Give original and synthetic pairs, and those of dev."""
         folder = work.folder
-        made = folder.samples() if self.name == "augmented" else []
-        return folder.examples(), folder.examples("synthetic") if self.name == "train" else made, folder.examples("dev")
+        train, dev = folder.examples(), folder.examples("dev")
+        if self.name == "train":
+            return [*train, *folder.examples("labelled")], folder.examples("synthetic"), dev
+        return train, folder.samples() if self.name == "augmented" else [], dev
 
     def check_installed(self) -> None:
         need_torch()
