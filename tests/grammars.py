@@ -100,6 +100,7 @@ def all_log_p(model: Model) -> FloatArray:
 
 configs = st.builds(
     InductionConfig,
+    search=st.sampled_from(["paper", "deep"]),
     k_alpha=st.sampled_from([0, 1, 4]),
     k_beta=st.sampled_from([5, 16, 100]),
     k_t=st.sampled_from([4, 8]),

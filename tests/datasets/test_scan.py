@@ -56,6 +56,23 @@ def test_the_lone_primitive_is_a_tenth_of_the_training_set(split: str, primitive
 
 
 @pytest.mark.parametrize(
+    ("split", "sizes", "verbs"),
+    [
+        ("around_right", (15_225, 4_476), "walk look run jump"),
+        ("opposite_right", (15_225, 4_476), "walk look run jump"),
+        ("right", (15_225, 4_476), "walk look run jump"),
+        ("jump_around_right", (18_528, 1_173), "jump"),
+    ],
+)
+def test_a_phrase_is_held_out_of_training(split: str, sizes: tuple[int, int], verbs: str) -> None:
+    task = scan.prepare(None, split)
+    words = split.removeprefix("jump_").replace("_", " ")
+    assert (len(task.train), len(task.test)) == sizes
+    assert all(any(f" {verb} {words} " in f" {p.source_text} " for verb in verbs.split()) for p in task.test)
+    assert not any(f" {verb} {words} " in f" {p.source_text} " for p in task.train for verb in (*verbs.split(), "turn"))
+
+
+@pytest.mark.parametrize(
     ("split", "name"), [("jump", "addprim_jump"), ("turn_left", "addprim_turn_left"), ("length", "length")]
 )
 def test_splits_equal_the_published_files(shared_data: Path, split: str, name: str) -> None:

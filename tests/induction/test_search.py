@@ -46,7 +46,7 @@ def test_the_objective_of_nqg_weighs_a_rule_by_what_it_does_to_outputs() -> None
     bench = Bench([Example.of(*pair) for pair in pairs], NQG)
     bench.search.add(bench.ids, bench.ids)
     [rule] = bench.store.add_rules(parse_grammar(["a NT_1 ### A NT_1"]), bench.vocabulary)
-    bench.search._cover_store()
+    bench.search.cover_store()
     removed = np.array([bench.ids[bench.examples.index(Example.of(*pair))] for pair in pairs[2:4]], np.int32)
     assert bench.search._added_bits(int(rule), removed) == 1 * UNIT
 

@@ -28,6 +28,8 @@ from csl.files import read_lines
 LONGEST_TRAINING_OUTPUT = 22  # the length split trains on outputs of up to this many actions
 PARTS_OF_TRAINING_FILE = 10  # one line in ten of an add-primitive training file is the primitive on its own
 
+TEMPLATES = ("around_right", "opposite_right", "right", "jump_around_right")  # phrases that only testing has
+
 Tokens = tuple[str, ...]
 
 
@@ -69,6 +71,8 @@ def prepare(source: Path | None, split: str) -> Task:
     dev: list[Example] = []
     if split in ("jump", "turn_left"):
         train, test = _add_primitive(tuple(split.split("_")))
+    elif split in TEMPLATES:
+        train, test = _template(split)
     elif split == "length":
         pairs = _pairs()
         train = [pair for pair in pairs if len(pair.target) <= LONGEST_TRAINING_OUTPUT]
@@ -107,6 +111,23 @@ def _add_primitive(primitive: tuple[str, ...]) -> tuple[list[Example], list[Exam
     return others + alone * copies, test
 
 
+def _template(split: str) -> tuple[list[Example], list[Example]]:
+    """Split so that training never sees a verb with these words (Loula, Baroni & Lake 2018).
+
+    `jump_around_right` holds back jump alone. Commands with `turn` in this place are in neither part: `turn` is no
+    action, so how it combines is not told by the other verbs.
+    """
+    verbs = ("jump",) if split.startswith("jump") else ("walk", "look", "run", "jump")
+    words = tuple(split.removeprefix("jump_").split("_"))
+    train: list[Example] = []
+    test: list[Example] = []
+    for pair in _pairs():
+        if not _contains(pair.source, ("turn", *words)):
+            held_out = any(_contains(pair.source, (verb, *words)) for verb in verbs)
+            (test if held_out else train).append(pair)
+    return train, test
+
+
 def _contains(words: tuple[str, ...], phrase: tuple[str, ...]) -> bool:
     return any(words[i : i + len(phrase)] == phrase for i in range(len(words) - len(phrase) + 1))
 
@@ -132,6 +153,7 @@ SCAN: DataSet = DataSet(
         "mcd1": _MCD_SIZES,
         "mcd2": _MCD_SIZES,
         "mcd3": _MCD_SIZES,
+        **dict.fromkeys(TEMPLATES, ("", "", "")),
     },
     licence="BSD",
     home=Home(
@@ -140,5 +162,5 @@ SCAN: DataSet = DataSet(
         by_hand="the MCD splits also need mcd1.json, mcd2.json and mcd3.json in the same folder; they are in "
         "https://storage.googleapis.com/cfq_dataset/scan-splits.tar.gz",
     ),
-    generated=frozenset(("jump", "turn_left", "length")),
+    generated=frozenset(("jump", "turn_left", "length", *TEMPLATES)),
 )

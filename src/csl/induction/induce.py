@@ -19,6 +19,7 @@ from csl.grammar.output_cfg import OutputCfg
 from csl.grammar.store import RuleStore
 from csl.grammar.vocabulary import Vocabulary
 from csl.induction.config import InductionConfig
+from csl.induction.deep import deepen
 from csl.induction.objective import UNIT, Objective
 from csl.induction.search import Search
 from csl.log import Log
@@ -96,6 +97,8 @@ def induce(
     on whether the search was interrupted and went on from a checkpoint.
     """
     check(examples)
+    if config.search == "deep" and config.objective != "csl":
+        raise InputError("search deep compares grammars by the objective csl; use it with objective csl")
     weights = Counter(examples)
     ordered = sorted(weights, key=lambda e: (len(e.source_text), e.source_text, e.target_text))
     vocabulary, store = Vocabulary(), RuleStore()
@@ -132,6 +135,8 @@ def induce(
             if actions == 0:
                 break
     uses = search.finish()
+    if config.search == "deep":
+        uses = deepen(search) or uses
     if search.undecided:
         log.info(f"{search.undecided:,} derivations were too ambiguous to decide: rules that may be superfluous stay")
     return _result(search, uses, vocabulary, float(objective.sizes()[ids].sum()) / UNIT)

@@ -54,6 +54,15 @@ class Chart(NamedTuple):
     arity: int
 
 
+class Snapshot(NamedTuple):
+    """A grammar in the making, to come back to."""
+
+    alive: npt.NDArray[np.bool_]
+    fresh: npt.NDArray[np.bool_]
+    paired: npt.NDArray[np.bool_]
+    pairs: Ids
+
+
 class Search:
     """A grammar in the making: rules of a store that are alive, among them seeds, which stay."""
 
@@ -72,19 +81,19 @@ class Search:
         self.candidates = 0  # in the last step
         self.undecided = 0  # rules and examples whose derivation was given up in the final removal
         self._left = SHARE * 1000  # items for derivations
-        self._alive, self._seed = np.zeros(0, np.bool_), np.zeros(0, np.bool_)
+        self.alive, self._seed = np.zeros(0, np.bool_), np.zeros(0, np.bool_)  # rules of the grammar; seeds among them
         self.fresh = np.zeros(0, np.bool_)  # rules that came since derivable ones were last removed
         self._paired = np.zeros(0, np.bool_)  # rules whose pairs with all other rules alive are known
-        self._valid = np.zeros(0, np.bool_)  # what the output CFG allows
+        self.valid = np.zeros(0, np.bool_)  # rules that the output CFG allows
         self._hashes = np.empty(0, np.uint64)  # of the erased sources
         self._pairs = np.empty((0, 3), np.int32)  # all (r_c, g, r_add) with r_c and g alive
-        self._cover_store()
-        self._alive[seeds] = self._seed[seeds] = True
+        self.cover_store()
+        self.alive[seeds] = self._seed[seeds] = True
 
     @property
     def rules(self) -> Ids:
         """The ids of the rules of the grammar, ascending."""
-        return np.flatnonzero(self._alive).astype(np.int32)
+        return np.flatnonzero(self.alive).astype(np.int32)
 
     def total(self) -> int:
         """Return the objective, in units of `csl.induction.objective`."""
@@ -92,10 +101,31 @@ class Search:
 
     def add(self, rules: Ids, examples: Ids, fresh: npt.NDArray[np.bool_] | bool = True) -> None:
         """Put rules into the grammar, and examples to those that it must derive."""
-        self._cover_store()
-        self._alive[rules] = True
+        self.cover_store()
+        self.alive[rules] = True
         self.fresh[rules] = fresh
         self.examples = np.concatenate([self.examples, examples])
+
+    def replace(self, added: Ids, removed: Ids) -> None:
+        """Put rules into the grammar and take others out, which the caller knows to be derivable or puts back later."""
+        self.alive[removed] = False
+        self.fresh[added] |= ~self.alive[added]
+        self.alive[added] = True
+
+    def snapshot(self) -> Snapshot:
+        """Return the state of the grammar, for `restore`."""
+        return Snapshot(self.alive.copy(), self.fresh.copy(), self._paired.copy(), self._pairs)
+
+    def restore(self, state: Snapshot) -> None:
+        """Go back to an earlier state; the store keeps what it has met since."""
+        for array, before in ((self.alive, state.alive), (self.fresh, state.fresh), (self._paired, state.paired)):
+            array[:] = False
+            array[: len(before)] = before
+        self._pairs = state.pairs
+
+    def derivations(self, examples: Ids) -> list[set[int]]:
+        """Return the distinct rules of one derivation of each example; none if it cannot be derived."""
+        return self._rules_used(self._chart(), examples, np.full(len(examples), -1, np.int32))
 
     def step(self) -> int:
         """Take one step; return the number of actions."""
@@ -104,12 +134,12 @@ class Search:
         self._find_pairs()
         self.candidates = 0
         taken = self._act() if len(self._pairs) else 0
-        self._cover_store()
+        self.cover_store()
         return taken
 
     def remove_derivable(self) -> None:
         """Remove the rules that the others derive, the costliest first; raw examples by size, before they cost work."""
-        rules = self._removable()
+        rules = self.removable()
         new, old = rules[self.fresh[rules]], rules[~self.fresh[rules]]
         self._remove(self._costliest(new, self.objective.sizes()[new]))
         self._remove(self._costliest(old, self.objective.costs(old)[old]))
@@ -132,12 +162,12 @@ class Search:
         without it. Since the grammar only shrinks, a rule once found needed stays needed.
         """
         self._left, before = SHARE * max(1000, len(self.examples)), self.undecided
-        derivations = self._rules_used(self._chart(), self.examples, np.full(len(self.examples), -1, np.int32))
+        derivations = self.derivations(self.examples)
         hard = self.undecided - before
         own = self.examples[[not derivation for derivation in derivations]]
         derivations = [found or {int(example)} for found, example in zip(derivations, self.examples, strict=True)]
-        self._alive[own] = True  # seeds with lone sources, as max_units bounds chains; or too ambiguous
-        rules = self._removable()
+        self.alive[own] = True  # seeds with lone sources, as max_units bounds chains; or too ambiguous
+        rules = self.removable()
         if hard:
             rules = np.setdiff1d(rules, own)
             line = f"{hard:,} examples are too long or too ambiguous to derive: each stays a rule of its own"
@@ -157,7 +187,7 @@ class Search:
             if k % EVERY == EVERY - 1:
                 log.progress(f"removing rules that no example needs: {k:,} of {len(order):,} checked")
             if (again or not users[r]) and (new := self._without(chart, r, sorted(users[r]))) is not None:
-                self._alive[r] = False
+                self.alive[r] = False
                 for example, derivation in new.items():
                     for old in derivations[example]:
                         users[old].discard(example)
@@ -181,19 +211,20 @@ class Search:
         used, offsets = (array.tolist() for array in self._derive(chart, queries, banned))
         return [set(used[a:b]) for a, b in itertools.pairwise(offsets)]
 
-    def _cover_store(self) -> None:
+    def cover_store(self) -> None:
         """Let the arrays over rules cover all rules of the store."""
-        more = len(self.store) - len(self._alive)
+        more = len(self.store) - len(self.alive)
         if more:
-            for name in ("_alive", "_seed", "fresh", "_paired", "_valid"):
+            for name in ("alive", "_seed", "fresh", "_paired", "valid"):
                 setattr(self, name, np.concatenate([getattr(self, name), np.zeros(more, np.bool_)]))
             new = np.arange(len(self.store) - more, len(self.store), dtype=np.int32)
             self._hashes = np.concatenate([self._hashes, source_hashes(self.store.arrays, new[0])])
             cfg = self._output_cfg
-            self._valid[new] = self._engine.map(_are_valid, new, self.store.arrays, cfg) if cfg is not None else True
+            self.valid[new] = self._engine.map(_are_valid, new, self.store.arrays, cfg) if cfg is not None else True
 
-    def _removable(self) -> Ids:
-        return np.flatnonzero(self._alive & ~self._seed).astype(np.int32)
+    def removable(self) -> Ids:
+        """Return the rules of the grammar that are no seeds."""
+        return np.flatnonzero(self.alive & ~self._seed).astype(np.int32)
 
     def _costliest(self, rules: Ids, cost: Costs) -> Ids:
         return rules[np.lexsort((rule_hashes(self.store.arrays, rules), -cost))]
@@ -224,7 +255,7 @@ class Search:
 
     def _derive_within(self, most: int, chart: Chart, both: Ids) -> tuple[Ids, Costs, Costs]:
         """Derive rules with at most so many items each; also return how many each took."""
-        state = (most, self.store.arrays, self._alive, chart.trie, chart.arity, self.config.max_units)
+        state = (most, self.store.arrays, self.alive, chart.trie, chart.arity, self.config.max_units)
         found = self._engine.chunks(_derive, both, *state, doing="deriving rules")
         used, lengths, items = (
             np.concatenate(part) for part in zip(*((a, np.diff(b), c) for a, b, c in found), strict=True)
@@ -237,7 +268,7 @@ class Search:
         chart = self._chart()
         hints, offsets = self._derive(chart, order, order)
         perhaps = np.flatnonzero(np.diff(offsets))  # the grammar only shrinks: what it does not derive, it never will
-        parser = Parser(self.store.arrays, chart.trie, self._alive, chart.arity, self.config.max_units)
+        parser = Parser(self.store.arrays, chart.trie, self.alive, chart.arity, self.config.max_units)
         rules, (hints, offsets), done = order[perhaps], take(hints, offsets, perhaps), 0
         while done < len(rules) and self._left > 0:
             arguments = (parser, untimed(ITEMS), rules[done:], hints, offsets[done:], CHUNK)
@@ -250,13 +281,16 @@ class Search:
     def _find_pairs(self) -> None:
         """Bring `_pairs` up to date: drop those of removed rules, find those with new ones."""
         rules = self.rules
-        self._paired &= self._alive
-        self._pairs = self._pairs[self._alive[self._pairs[:, 0]] & self._alive[self._pairs[:, 1]]]
+        self._paired &= self.alive
+        self._pairs = self._pairs[self.alive[self._pairs[:, 0]] & self.alive[self._pairs[:, 1]]]
         new, old = rules[~self._paired[rules]], rules[self._paired[rules]]
         found = [self._pairs, self._unify(new, rules), self._unify(old, new)]
-        self._cover_store()
+        self.cover_store()
         pairs = np.concatenate(found)
-        self._pairs = pairs[self._valid[pairs[:, 2]] & (pairs[:, 2] != pairs[:, 0])]
+        kept = self.valid[pairs[:, 2]] & (pairs[:, 2] != pairs[:, 0])
+        if self.config.search == "deep":  # ⟨NT_1 NT_2, NT_2 NT_1⟩ says nothing about what it joins: it splits no rule
+            kept &= ~without_terminals(self.store.arrays, pairs[:, 1])
+        self._pairs = pairs[kept]
         self._paired[rules] = True
 
     def _unify(self, rules: Ids, partners: Ids) -> Ids:
@@ -282,8 +316,8 @@ class Search:
         cost, size = self.objective.costs(rules), self.objective.sizes()[added]
         saved = np.add.reduceat(cost[members], offsets[:-1])
         fixed = self.config.objective == "csl"  # that of NQG depends on the grammar
-        known = self._alive[added] | ((cost[added] >= 0) & fixed)
-        price = np.where(self._alive[added], 0, np.where(known, cost[added], size))  # a lower bound until it is known
+        known = self.alive[added] | ((cost[added] >= 0) & fixed)
+        price = np.where(self.alive[added], 0, np.where(known, cost[added], size))  # a lower bound until it is known
         tie = np.empty(len(added), np.int64)
         tie[np.lexsort((rule_hashes(self.store.arrays, added), size))] = np.arange(len(added))
         while True:
@@ -297,12 +331,12 @@ class Search:
                 price[todo] += [self._added_bits(added[a], members[offsets[a] : offsets[a + 1]]) for a in todo]
             known[todo] = True
         order = chosen[np.lexsort((tie[chosen], (price - saved)[chosen]))]
-        before = self._alive.copy()
+        before = self.alive.copy()
         final = self.objective.costs(added[order]).copy()
         final[added[order]] = np.where(before[added[order]], final[added[order]], price[order])
-        taken = execute(order, members, offsets, added, final, self._alive)
-        self.fresh |= self._alive & ~before
-        self._put_back(np.flatnonzero(before & ~self._alive).astype(np.int32))
+        taken = execute(order, members, offsets, added, final, self.alive)
+        self.fresh |= self.alive & ~before
+        self._put_back(np.flatnonzero(before & ~self.alive).astype(np.int32))
         return int(taken)
 
     def _added_bits(self, r_add: int, removed: Ids) -> int:
@@ -314,9 +348,9 @@ class Search:
         some = np.random.default_rng(self.config.seed).permutation(near)[: self.config.evidence]
         if not len(some):
             return 0
-        after = self._alive.copy()
+        after = self.alive.copy()
         after[r_add], after[removed] = True, False
-        before, now = (output_bits(self._parser(alive), some) for alive in (self._alive, after))
+        before, now = (output_bits(self._parser(alive), some) for alive in (self.alive, after))
         if not np.isfinite(now):
             return NO_OUTPUT * UNIT
         return round((now - before) * len(near) / len(some) * UNIT) if np.isfinite(before) else 0
@@ -332,11 +366,17 @@ class Search:
         Most are made up by one of their pairs; only the others need a look.
         """
         r_c, g, r_add = self._pairs.T
-        made_up = np.zeros(len(self._alive), np.bool_)
-        made_up[r_c[self._alive[g] & self._alive[r_add]]] = True
+        made_up = np.zeros(len(self.alive), np.bool_)
+        made_up[r_c[self.alive[g] & self.alive[r_add]]] = True
         rest = removed[~made_up[removed]]
         _, offsets = self._derive(self._chart(), rest, np.full(len(rest), -1, np.int32))
-        self._alive[rest[np.diff(offsets) == 0]] = True
+        self.alive[rest[np.diff(offsets) == 0]] = True
+
+
+def without_terminals(rules: Rules, ids: Ids) -> npt.NDArray[np.bool_]:
+    """Tell which rules are made of nonterminals alone."""
+    terminals = np.concatenate([[0], np.cumsum(rules.values > 0)])
+    return np.asarray(terminals[rules.begin[ids + 1]] == terminals[rules.begin[ids]])
 
 
 def _are_valid(ids: Ids, rules: Rules, output_cfg: CompiledCfg) -> npt.NDArray[np.bool_]:
