@@ -18,13 +18,14 @@ from csl.model.config import FitConfig
 from csl.model.model import Model
 from csl.preparing.filling import Filling
 from csl.preparing.parser import Parser
+from csl.preparing.phrases import learn_phrases
 from csl.runs.mixture import Mixture
 from csl.runs.recipe import AUTO, FitOptions, InductionOptions, Recipe, SampleOptions
 from csl.runs.stages import check as checking
 from csl.runs.stages import fit as fitting
 from csl.runs.stages import induce as inducing
 from csl.runs.stages.prepare import find_preparation
-from csl.runs.stages.sample import DRAWS, for_raw_text
+from csl.runs.stages.sample import draws_for, for_raw_text
 from csl.sampling.config import SampleConfig
 from csl.sampling.sampler import Sampler
 from csl.seq2seq.config import TrainConfig
@@ -127,15 +128,18 @@ def augment(  # noqa: PLR0913 — the options of each stage, all by name
         warnings += found_out["warnings"]
         if found_out["refused"]:
             warnings.append(f"synthetic pairs may do harm: {found_out['refused']}")
-    drawing = sampling or (for_raw_text(model) if raw else _sampling(preset))
     synthetic: list[Example] = []
+    drawing = sampling or _sampling(preset)
     try:
-        sampler = Sampler(grammar, drawing, model=model, output_cfg=cfg, train=learnt)
         if preparation:
-            filling = Filling(preparation, model, learnt, seed=drawing.seed, engine=engine)
-            drawn = (sample.example for sample in sampler.stream(DRAWS * number, engine))
+            phrases = learn_phrases(learnt, rules, cfg, drawing.seed, engine)
+            drawing = sampling or for_raw_text(drawing, phrases)
+            sampler = Sampler(phrases.grammar, drawing, model=phrases, output_cfg=cfg, train=learnt)
+            filling = Filling(preparation, phrases, learnt, seed=drawing.seed, engine=engine)
+            drawn = (sample.example for sample in sampler.stream(draws_for(number), engine))
             synthetic = list(filling.fill(drawn, number, known=examples))
         else:
+            sampler = Sampler(grammar, drawing, model=model, output_cfg=cfg, train=learnt)
             synthetic = [sample.example for sample in sampler.stream(number, engine)]
     except InputError as error:  # no rule has nonterminals, or none leads to a valid output
         warnings.append(f"nothing to sample, there are only the original pairs: {error}")

@@ -35,8 +35,8 @@ def test_all_pairs_are_new_and_the_card_says_what_was_done(train: Path) -> None:
     assert len(made) == len(set(made))
     assert not set(made) & set(read_examples(train))
     assert lines[0] == f"{train}: 10 examples, 9 distinct"
-    assert lines[2].startswith(f"{len(made)} pairs (window 1 unique, seed 3); ")
-    assert lines[3].startswith("fewer than 100,000")
+    assert any(line.startswith(f"{len(made)} pairs (window 1 unique, seed 3); ") for line in lines)
+    assert any(line.startswith("fewer than 100,000") for line in lines)
     card = json.loads((train.parent / "new.card.json").read_text("utf-8"))
     assert card["geca"] == {"window": 1, "unique": True, "seed": 3}
     assert (card["written"], card["exhausted"]) == (len(made), True)

@@ -7,7 +7,7 @@ import pytest
 from csl.engine import Threads
 from csl.examples import Example
 from csl.preparing import filling
-from csl.preparing.filling import Familiar, Filling
+from csl.preparing.filling import Filling
 from csl.preparing.parser import Answer, Parser
 
 from .conftest import Learnt
@@ -51,9 +51,8 @@ def test_what_was_filled_in_is_parsed_back(learnt: Learnt) -> None:
         Example.of("what cities are in texas ?", GOOD.target_text),
         Example.of("what cities are in «stateid»1 ?", GOOD.target_text),
         Example.of("what states border «stateid»0 and «stateid»0 ?", "answer ( state ( next_to ( «stateid»0 ) ) )"),
-        Example.of("? in are cities what «stateid»0", GOOD.target_text),
     ],
-    ids=["another output", "a lost value", "another value", "a value said twice", "unlike training"],
+    ids=["another output", "a lost value", "another value", "a value said twice"],
 )
 def test_pairs_that_cannot_be_believed_are_left_out(learnt: Learnt, pair: Example) -> None:
     assert fill(learnt, [pair]) == []
@@ -79,37 +78,31 @@ def test_it_stops_at_the_number_asked_for(learnt: Learnt) -> None:
 
 
 def test_it_ends_where_nothing_new_comes(learnt: Learnt) -> None:
-    drawn = 0
-
-    def endless() -> Iterable[Example]:
-        nonlocal drawn
-        while True:
-            drawn += 1
-            yield GOOD
-
-    assert len(fill(learnt, endless())) == 6
-    assert drawn <= (filling.BARREN + 2) * filling.CHUNK
+    assert len(fill(learnt, [GOOD] * 100, number=1000)) == 6  # a pair for each state
 
 
-@pytest.mark.parametrize("chunk", [1, 7, 1000])
+def test_rare_programs_come_up_more_often_than_they_are_drawn(learnt: Learnt) -> None:
+    both = learnt.prepared.examples[-1]
+    made = fill(learnt, [both] * 900 + [NEW], number=20)
+    assert any("border" in pair.source_text and "cities" in pair.source_text for pair in made)
+
+
+def test_inputs_that_read_best_are_kept(learnt: Learnt, monkeypatch: pytest.MonkeyPatch) -> None:
+    odd = Example.of("what are cities in «stateid»0 ?", GOOD.target_text)
+    monkeypatch.setattr(filling, "INPUTS", 1)
+    assert {pair.source_text.split()[1] for pair in fill(learnt, [odd] * 10 + [GOOD])} == {"cities"}
+
+
+def test_work_is_bounded(learnt: Learnt, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(filling, "MOST_WORK", 0)
+    assert fill(learnt, [GOOD]) == []
+
+
 @pytest.mark.parametrize("threads", [1, 3])
-def test_chunks_and_threads_change_nothing(
-    learnt: Learnt, chunk: int, threads: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_threads_and_the_order_of_draws_change_nothing(learnt: Learnt, threads: int) -> None:
     pairs = [NEW, *learnt.prepared.examples] * 2
-    expected = fill(learnt, pairs)
-    monkeypatch.setattr(filling, "CHUNK", chunk)
-    monkeypatch.setattr(filling, "BARREN", 1000)
-    assert fill(learnt, pairs, threads=threads) == expected
+    assert fill(learnt, reversed(pairs), threads=threads) == fill(learnt, pairs)
 
 
 def test_the_seed_decides_the_values(learnt: Learnt) -> None:
     assert fill(learnt, [NEW] * 3, seed=1) == fill(learnt, [NEW] * 3, seed=1) != fill(learnt, [NEW] * 3, seed=2)
-
-
-def test_a_pair_is_familiar_if_little_in_it_is_new(learnt: Learnt) -> None:
-    familiar = Familiar(learnt.prepared.preparation, learnt.prepared.examples)
-    assert familiar.has_most_of(GOOD)
-    assert familiar.has_most_of(NEW)
-    assert not familiar.has_most_of(Example.of("cities what in are ?", GOOD.target_text))
-    assert not familiar.has_most_of(Example.of(GOOD.source_text, "answer ( answer ( loc_2 ( city ( all ) ) ) )"))

@@ -95,7 +95,7 @@ def sample(
     from csl.runs.stage import Work
     from csl.runs.stages.merge import as_rows
     from csl.runs.stages.registry import SAMPLE
-    from csl.runs.stages.sample import number_of, pairs_of, source_how, write_pairs
+    from csl.runs.stages.sample import number_of, pairs_of, write_pairs
 
     console, start, folder = new_console(stderr=out is not None), time.perf_counter(), RunFolder.open(run)
     recipe = folder.recipe()
@@ -127,7 +127,7 @@ def sample(
             written = write_rows(out, rows, layout, format=format, columns=source.columns)
         else:
             written = write_pairs(out, source, wanted, shards=shards, about=about)
-    console.print(f"{written:,} pairs ({source_how(folder, options)}); {time.perf_counter() - start:.1f} s")
+    console.print(f"{written:,} pairs ({source.how}); {time.perf_counter() - start:.1f} s")
     if source.exhausted():
         console.print(f"fewer than {wanted:,}: there are no more of this kind, or only very improbable ones")
     if not is_stream(out):

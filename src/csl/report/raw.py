@@ -11,8 +11,8 @@ from csl.engine import ONE_THREAD, Threads
 from csl.examples import Example, split_tokens
 from csl.grammar.output_cfg import OutputCfg, Production
 from csl.model.model import Model
-from csl.preparing.filling import Familiar
 from csl.preparing.parser import Answer, Parser
+from csl.preparing.plausible import Fluency, Plausible
 from csl.preparing.preparation import Preparation
 from csl.preparing.trees import Slot
 from csl.preparing.values import Entry, Reading, is_placeholder, type_of_placeholder
@@ -105,12 +105,13 @@ class Texts:
         """Say of synthetic pairs why they are believed; `train` has the prepared training examples."""
         if not (prepared := self.preparation):
             return [None] * len(pairs)
-        familiar, answers = Familiar(prepared, train), self._answers([pair.source_text for pair in pairs])
+        plausible, fluency = Plausible(prepared, train), Fluency(train)
+        answers = self._answers([pair.source_text for pair in pairs])
         found: list[Belief | None] = []
         for pair, answer in zip(pairs, answers, strict=True):
             tree = prepared.schema.tree(prepared.read(pair.target_text))
             linked = prepared.values.link(prepared.words(pair.source_text), tree, prepared.schema.sorted)
-            words, fillers = familiar.news(Example(linked.source, linked.tree.tokens))
+            words, fillers = fluency.new_neighbours(linked.source), plausible.new_fillers(linked.tree.tokens)
             back = bool(answer and answer.text == pair.target_text) if self.model else None
             values = [(entry.type, *_value(prepared, entry)) for entry in linked.values.values()]
             new_words = [" ".join(filter(None, two)) for two in words]

@@ -130,7 +130,8 @@ def make_report(
     if data.samples:
         shown = choose_samples(data.samples, derivations, texts)
         trees += pair_trees("synthetic", [example for example, _ in shown], [rules for _, rules in shown])
-        beliefs = texts.beliefs([example for example, _ in shown], data.train)
+        drawn_from = Texts(texts.preparation, data.run.phrases() or data.model, engine)
+        beliefs = drawn_from.beliefs([example for example, _ in shown], data.train)
         synthetic = describe_samples(data.samples, shown, data.run.examples(), beliefs)
 
     coverage = None

@@ -56,6 +56,8 @@ def choose_samples(
     """Choose samples evenly, each once, with the derivations that they were drawn with, or else the best ones."""
     chosen = list(dict.fromkeys(evenly(samples, SHOWN)))
     found = derivations.best(texts.known(chosen))
+    if texts.preparation:  # drawn from another grammar, that of phrases
+        return list(zip(chosen, found, strict=True))
     return [(example, _drawn(example, derivations) or rules) for example, rules in zip(chosen, found, strict=True)]
 
 

@@ -256,6 +256,13 @@ class RunFolder:
             raise InputError("fitted to another grammar than grammar.txt; fit again with `csl fit`", path)
         return model
 
+    def phrases(self) -> "Model | None":
+        """Read the model that synthetic pairs of raw text were drawn from, if there are any."""
+        from csl.model.model import Model  # noqa: PLC0415 — slow to import
+
+        path = self.file("phrases.npz")
+        return Model.load(path) if path else None
+
     def samples(self) -> list[Example]:
         """Read the synthetic pairs; there may be none."""
         path = self.needed("samples.tsv", "csl sample")

@@ -74,7 +74,7 @@ class SampleConfig(BaseModel):
 
 
 PRESETS = {
-    "raw": SampleConfig(depths="even", max_depth=12),
+    "raw": SampleConfig(strategy="tempered", temperature=2.0),
     "auto": SampleConfig(strategy="tempered", temperature=2.0, depths="even", max_depth=0),
     "scan": SampleConfig(max_depth=5),
     "cogs": SampleConfig(depths="even"),

@@ -97,6 +97,7 @@ class Sampler:
             config = config.model_copy(update={"max_depth": min(DEEPEST, max(config.min_depth, model.levels))})
         self.rules: tuple[Rule, ...] = tuple(grammar)
         self.config = config
+        self.model = model
         first = {example: k for k, example in reversed(list(enumerate(train, start=1)))}
         self._train = list(dict.fromkeys(train))
         self._lines = np.array([first[example] for example in self._train], np.int64)

@@ -14,9 +14,11 @@ from csl.engine import Threads
 from csl.errors import InputError
 from csl.examples import Example, read_examples, write_examples
 from csl.files import hash_file, is_stream, write_json
+from csl.grammar import write_grammar
 from csl.log import Log
 from csl.model.model import Model
 from csl.preparing.filling import Filling
+from csl.preparing.phrases import learn_phrases
 from csl.runs.folder import Figures, RunFolder
 from csl.runs.recipe import AUTO, Recipe, SampleOptions, only
 from csl.runs.stage import Stage, Work, hash_of
@@ -24,7 +26,8 @@ from csl.sampling.config import PRESETS, SampleConfig
 from csl.sampling.sampler import Sampler
 
 log = Log("sample")
-DRAWS = 20  # of pairs with placeholders, at most, for a pair of raw text
+DRAWS = 5  # of pairs with placeholders, for a pair of raw text …
+LEAST_DRAWS = 20_000  # … and at least so many
 DEEPER = 2  # levels that derivations may have more than those of training, for raw text
 RAW_NUMBER = 20_000  # pairs of raw text, unless a number is given
 EVERY = 1000  # pairs between two lines of progress
@@ -36,7 +39,12 @@ class Sample(Stage):
     name = "sample"
     reads = ("data/train.tsv",)
     may_read = ("data/output.cfg", "prepared/")
-    artefacts = {"samples.tsv": "synthetic pairs", "samples.card.json": "how they were drawn"}
+    artefacts = {
+        "samples.tsv": "synthetic pairs",
+        "samples.card.json": "how they were drawn",
+        "phrases.txt": "the grammar that synthetic pairs of raw text are drawn from",
+        "phrases.npz": "its model",
+    }
 
     def needs(self, recipe: Recipe) -> Sequence[str]:
         if recipe.sampling.method == "geca":
@@ -55,17 +63,22 @@ class Sample(Stage):
             if (check := work.folder.record.stages.get("check")) and not options.force and check.figures["refused"]:
                 raise NothingError(f"{check.figures['refused']}; --force draws pairs anyway")
             source = pairs_of(work, options, train)
+            if source.phrases:
+                write_grammar(work.folder.path / "phrases.txt", source.phrases.grammar)
+                source.phrases.save(work.folder.path / "phrases.npz")
         except NothingError as error:
             log.warning(f"nothing to sample: {error}")
             write_examples(path, [])
             write_json(card_path(path), {"csl": __version__, "asked": number, "written": 0, **about})
+            how = "none drawn"
         else:
             write_pairs(path, source, number, about=about)
+            how = source.how
         made, known = list(read_examples(path)) if path.stat().st_size else [], set(train)
         if len(made) < number:
             log.warning(f"only {len(made):,} of {number:,} pairs: the grammar has no more of this kind")
         new = sum(pair not in known for pair in made)
-        figures = {"pairs": len(made), "distinct": len(set(made)), "new": new, "how": source_how(work.folder, options)}
+        figures = {"pairs": len(made), "distinct": len(set(made)), "new": new, "how": how}
         category = data_set(work.recipe.data.set).category if work.recipe.data.set else None
         return figures | ({"categories": dict(sorted(Counter(map(category, made)).items()))} if category else {})
 
@@ -83,62 +96,72 @@ class NothingError(InputError):
 
 @dataclass(frozen=True)
 class Pairs:
-    """A source of synthetic pairs, the columns beside them, and what a data card says of it."""
+    """A source of synthetic pairs, the columns beside them, and what a data card and a line say of it."""
 
     stream: Callable[[int], Iterable[Example]]
     columns: tuple[str, ...]
     about: Mapping[str, Any]
+    how: str
     exhausted: Callable[[], bool]
+    phrases: Model | None = None  # that pairs of raw text are drawn from
 
 
 def pairs_of(work: Work, options: SampleOptions, train: Sequence[Example]) -> Pairs:
     """Open what pairs are drawn from: grammar and model, or GECA."""
     if options.method == "geca":
         return swaps(Geca(train, options.geca, log.progress), options.provenance)
-    pairs = drawn(sampler_of(work, options), options, work.engine)
-    if preparation := work.folder.preparation():
-        examples = work.folder.training()
-        filling = Filling(preparation, work.folder.model(), examples, seed=options.seed, engine=work.engine)
-        return replace(pairs, stream=lambda number: filling.fill(pairs.stream(DRAWS * number), number, known=train))
-    return pairs
+    preparation, sampler = work.folder.preparation(), sampler_of(work, options)
+    pairs = drawn(sampler, options, work.engine)
+    if preparation is None or sampler.model is None:
+        return pairs
+    filling = Filling(preparation, sampler.model, work.folder.training(), seed=options.seed, engine=work.engine)
+
+    def stream(number: int) -> Iterable[Example]:
+        return filling.fill(pairs.stream(draws_for(number)), number, known=train)
+
+    return replace(pairs, stream=stream, phrases=sampler.model)
+
+
+def draws_for(number: int) -> int:
+    """Give how many pairs with placeholders are drawn for so many pairs of raw text."""
+    return max(LEAST_DRAWS, DRAWS * number)
 
 
 def sampler_of(work: Work, options: SampleOptions) -> Sampler:
-    """Open the sampler of a run folder."""
-    folder, config = work.folder, config_of(work.folder, options)
-    model = folder.model() if config.needs_model else None
-    grammar = model.grammar if model else folder.grammar()
+    """Open the sampler of a run folder; for raw text its grammar is one of phrases."""
+    folder, is_raw = work.folder, is_raw_text(work.folder, options)
+    cfg, train = folder.output_cfg(), folder.training()
+    model = None
+    if is_raw:
+        log.progress("learning phrases to sample from …")
+        model = learn_phrases(train, folder.seed_rules(), cfg, options.seed, work.engine)
+    config = for_raw_text(options, model) if model else only(SampleConfig, options)
+    if config.needs_model and not model:
+        model = folder.model()
     try:
-        return Sampler(grammar, config, model=model, output_cfg=folder.output_cfg(), train=folder.training())
+        return Sampler(model.grammar if model else folder.grammar(), config, model=model, output_cfg=cfg, train=train)
     except InputError as error:
         raise NothingError(str(error)) from error
 
 
+def is_raw_text(folder: RunFolder, options: SampleOptions) -> bool:
+    """Whether pairs are drawn as auto does for raw text."""
+    return options.preset == AUTO and folder.file("prepared/preparation.json") is not None
+
+
 def number_of(folder: RunFolder, options: SampleOptions) -> int:
     """Give how many pairs are wanted: fewer of raw text, unless the number is given."""
-    is_raw = options.preset == AUTO and folder.file("prepared/preparation.json") is not None
-    return RAW_NUMBER if is_raw and "number" not in options.model_fields_set else options.number
+    is_default = is_raw_text(folder, options) and "number" not in options.model_fields_set
+    return RAW_NUMBER if is_default else options.number
 
 
-def config_of(folder: RunFolder, options: SampleOptions) -> SampleConfig:
-    """Give the options of drawing; those of auto for raw text are others, but for what is given."""
-    config = only(SampleConfig, options)
-    if options.preset != AUTO or not folder.file("prepared/preparation.json"):
-        return config
+def for_raw_text(options: SampleConfig, model: Model) -> SampleConfig:
+    """Give the options of drawing for raw text, but for what is given: a little deeper than training is."""
     usual = PRESETS[AUTO].model_dump()
-    given = {name: value for name, value in config.model_dump().items() if value != usual[name]}
-    if "temperature" in given:
-        given["strategy"] = config.strategy
-    model = folder.model() if folder.file("model.npz") else None
-    return for_raw_text(model).model_copy(update=given)
-
-
-def for_raw_text(model: Model | None) -> SampleConfig:
-    """Give the options of drawing for raw text: a little deeper than training is, as far as that is known."""
+    given = {name: value for name, value in only(SampleConfig, options).model_dump().items() if value != usual[name]}
     raw = PRESETS["raw"]
-    if model is None or model.levels is None:
-        return raw
-    return raw.model_copy(update={"max_depth": min(raw.max_depth, model.levels + DEEPER)})
+    deepest = min(raw.max_depth, (model.levels or raw.max_depth) + DEEPER)
+    return raw.model_copy(update={"max_depth": deepest} | given)
 
 
 def drawn(sampler: Sampler, options: SampleOptions, engine: Threads) -> Pairs:
@@ -161,7 +184,8 @@ def drawn(sampler: Sampler, options: SampleOptions, engine: Threads) -> Pairs:
             yield Example(sample.example.source, sample.example.target, meta)
 
     columns = ("derivation", "parents") if options.provenance else ()
-    return Pairs(stream, columns, {"sampling": in_json(sampler.config)}, lambda: sampler.exhausted)
+    about = {"sampling": in_json(sampler.config)}
+    return Pairs(stream, columns, about, describe(sampler.config), lambda: sampler.exhausted)
 
 
 def swaps(geca: Geca, provenance: bool) -> Pairs:
@@ -181,7 +205,10 @@ def swaps(geca: Geca, provenance: bool) -> Pairs:
             yield Example(swap.example.source, swap.example.target, meta)
 
     about = {"geca": geca.config.model_dump(), "fragments": geca.fragments, "swaps": geca.swaps}
-    return Pairs(stream, ("parent", "old", "new") if provenance else (), about, lambda: geca.exhausted)
+    columns = ("parent", "old", "new") if provenance else ()
+    config = geca.config
+    how = f"GECA, window {config.window}{' unique' * config.unique}, seed {config.seed}"
+    return Pairs(stream, columns, about, how, lambda: geca.exhausted)
 
 
 def write_pairs(
@@ -228,13 +255,6 @@ def card_path(path: Path) -> Path:
 def _stem(path: Path) -> str:
     """Take the endings from a file name: geo.1.tsv.gz → geo.1."""
     return Path(path.name.removesuffix(".gz")).stem
-
-
-def source_how(folder: RunFolder, options: SampleOptions) -> str:
-    """Say in a few words how pairs are made."""
-    if options.method == "geca":
-        return f"GECA, window {options.window}{' unique' * options.unique}, seed {options.seed}"
-    return describe(config_of(folder, options))
 
 
 def describe(config: SampleConfig) -> str:
