@@ -8,8 +8,8 @@ Pairs with placeholders are drawn many times over. A pair can be believed if
 
 Of the inputs of one program, those are kept that read most like training. Programs come up by the square root of how
 often they were drawn, so that rare ones, the new combinations, are seen too. Then values are drawn for the
-placeholders: different ones for different placeholders, uniformly among those of the type, and now and then one that
-is made up. The same seed and draws give the same pairs.
+placeholders, uniformly among those of the type, different ones for different placeholders. The same seed and draws give
+the same pairs.
 """
 
 from collections import Counter, defaultdict
@@ -22,7 +22,6 @@ import numpy as np
 from csl.engine import ONE_THREAD, Threads
 from csl.examples import Example
 from csl.model.model import Model, Parse
-from csl.preparing.inventing import Inventor
 from csl.preparing.plausible import Fluency, Plausible
 from csl.preparing.preparation import Preparation
 from csl.preparing.values import Entry, is_placeholder, type_of_placeholder
@@ -30,7 +29,6 @@ from csl.preparing.values import Entry, is_placeholder, type_of_placeholder
 INPUTS = 6  # of a program, at most: those that read best
 MOST_WORK = 3_000_000  # squared lengths of inputs that are parsed, at most; later ones are not believed
 TRIES = 4  # to fill in values, for a pair that is wanted
-INVENTED = 0.25  # of the values are made up, where a type has many
 
 Words = tuple[str, ...]
 
@@ -100,21 +98,15 @@ class Filling:
             found[entry.type].append(entry)
         return found
 
-    @cached_property
-    def _inventor(self) -> Inventor:
-        return Inventor(self.preparation.values, capitals=self.preparation.capitals)
-
     def _draw(self, pair: Example, rng: np.random.Generator) -> dict[str, Entry] | None:
         """Draw different values for the placeholders of a pair; None if a type has too few."""
         values: dict[str, Entry] = {}
         for token in filter(is_placeholder, pair.source):
-            kind = type_of_placeholder(token)
             taken = {entry.tokens for entry in values.values()}
-            free = [entry for entry in self._values[kind] if entry.tokens not in taken]
+            free = [entry for entry in self._values[type_of_placeholder(token)] if entry.tokens not in taken]
             if not free:
                 return None
-            new = self._inventor.invent(kind, rng) if rng.random() < INVENTED else None
-            values[token] = new if new and new.tokens not in taken else free[int(rng.integers(len(free)))]
+            values[token] = free[int(rng.integers(len(free)))]
         return values
 
     def _write(self, pair: Example, values: Mapping[str, Entry]) -> Example:

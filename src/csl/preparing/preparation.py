@@ -67,7 +67,7 @@ class Preparation:
 
         A name is known by its capital, where values have one in training.
         """
-        names = {normal(token) for token in cut(text).tokens if token[0].isupper() and self.capitals}
+        names = {normal(token) for token in cut(text).tokens if token[0].isupper() and self._capitals}
         found = []
         for reading in self.readings(text):
             spans: list[tuple[int, int]] = []
@@ -82,7 +82,7 @@ class Preparation:
         return found
 
     @cached_property
-    def capitals(self) -> bool:
+    def _capitals(self) -> bool:
         """Whether names have a capital."""
         forms = self.casing.forms if self.casing else {}
         names = [entry.words[0] for entry in self.values.entries if entry.words[0].isalpha()]
