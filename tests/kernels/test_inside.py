@@ -12,7 +12,7 @@ from csl import reference
 from csl.examples import Example
 from csl.grammar import Grammar, Rule, parse_grammar
 from csl.kernels.budget import COVERED, untimed
-from csl.kernels.inside import count_derivations, expectations, log_inside, viterbi
+from csl.kernels.inside import Scores, count_derivations, expectations, lazy_scores, log_inside, table_scores, viterbi
 from csl.kernels.source_chart import Forests
 from csl.model.model import FloatArray, context_starts, softmax
 from csl.parsing.derivation import Derivation
@@ -129,14 +129,25 @@ def test_viterbi_finds_the_best_derivation(
     rules: list[Rule], sources: list[tuple[str, ...]], n_states: int, seed: int
 ) -> None:
     case = Case(rules, sources, n_states, seed)
-    log_p = np.log(case.context @ case.rule.T)
-    scores, used, offsets = viterbi(case.forests, log_p, case.contexts, BUDGET)
+    scores, used, offsets = viterbi(case.forests, lazy_scores(case.context, case.rule), case.contexts, BUDGET)
     for k, pair in enumerate(case.pairs):
         best = max(log(case.p[tree]) for tree in case.trees[pair])
         tree = Derivation.from_rules(case.deriver.rules[r] for r in used[offsets[k] : offsets[k + 1]])
         assert scores[k] == pytest.approx(best, abs=1e-9)
         assert tree in case.trees[pair]
         assert log(case.p[tree]) == pytest.approx(best, abs=1e-9)
+
+
+@settings(deadline=None, max_examples=50)
+@given(grammars, batches, states, seeds, st.integers(1, 4))
+def test_scores_that_share_a_slot_stay_apart(
+    rules: list[Rule], sources: list[tuple[str, ...]], n_states: int, seed: int, slots: int
+) -> None:
+    case = Case(rules, sources, n_states, seed)
+    few = Scores(np.full(slots, -1), np.empty(slots), case.context, case.rule)
+    expected = viterbi(case.forests, lazy_scores(case.context, case.rule), case.contexts, BUDGET)
+    for found, wanted in zip(viterbi(case.forests, few, case.contexts, BUDGET), expected, strict=True):
+        assert found.tolist() == wanted.tolist()
 
 
 def test_inputs_without_a_derivation_are_minus_infinity() -> None:
@@ -146,7 +157,7 @@ def test_inputs_without_a_derivation_are_minus_infinity() -> None:
     contexts = context_starts(grammar)
     found = log_inside(forests, np.arange(4), context, rule, contexts)
     assert np.exp(found) == pytest.approx([0.25, 0, 0.75 * 0.25, 0])
-    scores, used, offsets = viterbi(forests, np.log(context @ rule.T), contexts, BUDGET)
+    scores, used, offsets = viterbi(forests, table_scores(np.log(context @ rule.T)), contexts, BUDGET)
     assert scores.tolist() == found.tolist()
     assert used.tolist() == [0, 1, 0]
     assert offsets.tolist() == [0, 1, 1, 3, 3]
@@ -169,7 +180,7 @@ def test_long_derivations_do_not_underflow(n_states: int) -> None:
     contexts = context_starts(grammar)
     p = np.log(context @ rule.T)  # contexts: the root, below x, below y
     expected = p[0, 2] + 300 * p[2, 1] + 299 * p[1, 2] + p[1, 0]
-    scores, used, _ = viterbi(forests, p, contexts, BUDGET)
+    scores, used, _ = viterbi(forests, table_scores(p), contexts, BUDGET)
     assert len(used) == 601
     assert scores[0] == pytest.approx(expected)
     places, copies = np.array([0]), np.array([1.0])

@@ -167,8 +167,10 @@ def test_what_the_grammar_does_not_cover_is_not_parsed() -> None:
 
 @pytest.mark.parametrize("cfg", [None, OutputCfg.parse(["ROOT => ##S", "S => J", "S => W", "S => ##S ##S"])])
 def test_threads_and_batches_do_not_change_parses(cfg: OutputCfg | None) -> None:
-    sources = [tuple(f"{'jump and ' * (k % 5)}walk{' twice' * (k % 3)}".split()) for k in range(300)]
-    sources[17] = ("hop",)
+    words = ("walk", "jump twice")
+    distinct = [tuple(" and ".join(words[k >> bit & 1] for bit in range(6)).split()) for k in range(64)]
+    distinct[17] = ("hop",)
+    sources = [*distinct * 2, *(("twice", *source) for source in distinct), *distinct]
     model = toy(cfg)
     expected = [model.parse(source) for source in sources]
     assert expected[17] is None

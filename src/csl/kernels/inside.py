@@ -8,7 +8,10 @@ and the weight w of an application is the product of its children's I. J is kept
 logarithm is kept beside it: nothing underflows, however deep a derivation. One pass costs O(children · states).
 """
 
+from typing import NamedTuple
+
 import numpy as np
+import numpy.typing as npt
 from numba import njit
 
 from csl.kernels.budget import STEPS, spent
@@ -185,9 +188,47 @@ def log_p(context, rule, contexts, rules):
     return out
 
 
+class Scores(NamedTuple):
+    """Log p(r | c), computed where it is used: a table of all would be too large. The last ones are kept.
+
+    They are in slot c · rules + r, modulo the number of slots.
+    """
+
+    keys: npt.NDArray[np.int64]  # c · rules + r of what is in a slot, −1: nothing
+    values: npt.NDArray[np.float64]
+    context: npt.NDArray[np.float64]
+    rule: npt.NDArray[np.float64]
+
+
+KEPT = 2**20  # slots, at most: 16 MB
+
+
+def lazy_scores(context: npt.NDArray[np.float64], rule: npt.NDArray[np.float64]) -> Scores:
+    """Return the scores of a model, none of them computed yet."""
+    slots = min(KEPT, len(context) * len(rule))
+    return Scores(np.full(slots, -1), np.empty(slots), context, rule)
+
+
+def table_scores(table: npt.NDArray[np.float64]) -> Scores:
+    """Return scores that are given: a table of contexts by rules."""
+    nothing = (np.empty((size, 0)) for size in table.shape)
+    return Scores(np.arange(table.size), np.ascontiguousarray(table).ravel(), *nothing)
+
+
+@njit(cache=True, nogil=True)
+def _score(scores, c, r):
+    """Return log p(r | c)."""
+    key = c * len(scores.rule) + r
+    slot = key % len(scores.keys)
+    if scores.keys[slot] != key:
+        scores.keys[slot] = key
+        scores.values[slot] = np.log(_dot(scores.context[c], scores.rule[r]))
+    return scores.values[slot]
+
+
 @njit(cache=True, nogil=True)
 def viterbi(forests, log_p, contexts, budget):
-    """Find the best derivation of each input; `log_p[c, r]` is log p(r | c).
+    """Find the best derivation of each input; `log_p` are `Scores`.
 
     Returns the log probabilities (−inf: no derivation; nan: given up) and the rules in preorder, end to end, with their
     offsets. A vertex is looked through once for each context in which it is used.
@@ -216,7 +257,7 @@ def viterbi(forests, log_p, contexts, budget):
                     c = context[p]
                     if seen[c] != v:
                         seen[c] = v
-                        best[c], choice[c] = _best(forests, v, log_p[c], weight, a0)
+                        best[c], choice[c] = _best(forests, v, log_p, c, weight, a0)
                         steps += forests.applications[v + 1] - forests.applications[v]
                     value[p], taken[p] = best[c], choice[c]
                     p = next_use[p]
@@ -226,7 +267,7 @@ def viterbi(forests, log_p, contexts, budget):
                 scores[k] = np.nan
                 offsets[k + 1] = size
                 continue
-            scores[k], goal = _best(forests, v0, log_p[0], weight, a0)
+            scores[k], goal = _best(forests, v0, log_p, np.int64(0), weight, a0)
             stack = np.empty(64, np.int64)
             stack[0] = goal
             depth = 1
@@ -263,11 +304,11 @@ def _uses(forests, v0, v1, contexts):
 
 
 @njit(cache=True, nogil=True)
-def _best(forests, v, log_p, weight, a0):
+def _best(forests, v, log_p, c, weight, a0):
     """Return the best value of a vertex under a context, and its application."""
     best, taken = -np.inf, forests.applications[v]
     for a in range(forests.applications[v], forests.applications[v + 1]):
-        value = log_p[forests.rules[a]] + weight[a - a0]
+        value = _score(log_p, c, forests.rules[a]) + weight[a - a0]
         if value > best:
             best, taken = value, a
     return best, taken

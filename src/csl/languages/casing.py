@@ -26,7 +26,7 @@ class Casing:
     @classmethod
     def learn(cls, texts: Iterable[Text]) -> "Casing":
         """Count the forms of words in texts."""
-        counts: dict[_Places, Counter[str]] = {}
+        counts: dict[tuple[_Places, str], int] = {}
         capitals: Counter[bool] = Counter()
         for text in texts:
             normals = tuple(map(normal, text.tokens))
@@ -34,7 +34,8 @@ class Casing:
             if start < len(normals):
                 capitals[text.tokens[start][0].isupper()] += 1
             for i, token in enumerate(text.tokens):
-                counts.setdefault(_places(normals, i, start), Counter())[token] += 1
+                key = _places(normals, i, start), token
+                counts[key] = counts.get(key, 0) + 1
         return cls(_distinct(counts), capitals[True] > capitals[False])
 
     def write(self, tokens: Sequence[str]) -> tuple[str, ...]:
@@ -80,14 +81,17 @@ def _lookup(forms: Mapping[str, str], places: Sequence[str]) -> str | None:
     return next((forms[place] for place in places if place in forms), None)
 
 
-def _distinct(counts: Mapping[_Places, Counter[str]]) -> dict[str, str]:
+def _distinct(counts: Mapping[tuple[_Places, str], int]) -> dict[str, str]:
     """Return the commonest form at each place, without those that less specific places give anyway."""
     forms: dict[str, str] = {}
+    known: dict[_Places, str | None] = {places: None for places, _ in counts}  # the form by less specific places
     for level in (3, 2, 1, 0):
-        seen: dict[str, Counter[str]] = {}
-        for places, counter in counts.items():
-            seen.setdefault(places[level], Counter()).update(counter)
-        common = {place: min(counter, key=lambda form: (-counter[form], form)) for place, counter in seen.items()}
-        needed = {p[level] for p in counts if _lookup(forms, p[level + 1 :]) != common[p[level]]}
+        seen: dict[str, dict[str, int]] = {}
+        for (places, form), count in counts.items():
+            here = seen.setdefault(places[level], {})
+            here[form] = here.get(form, 0) + count
+        common = {place: min(here, key=lambda form: (-here[form], form)) for place, here in seen.items()}
+        needed = {places[level] for places, form in known.items() if form != common[places[level]]}
+        known = {places: common[p] if (p := places[level]) in needed else form for places, form in known.items()}
         forms |= {place: common[place] for place in sorted(needed)}
     return forms

@@ -146,23 +146,24 @@ def _choose(gaps: Mapping[str, tuple[str, float]], contexts: Sequence[tuple[str,
 
 def _distinct(counts: Mapping[tuple[_Place, _Place, str], int]) -> dict[str, tuple[str, float]]:
     """Return the commonest gap of each context; of two exact tokens only where less specific contexts say otherwise."""
-    pairs: dict[tuple[_Place, _Place], Counter[str]] = {}
-    contexts: dict[str, Counter[str]] = {}
+    pairs: dict[tuple[_Place, _Place], dict[str, int]] = {}
+    contexts: dict[str, dict[str, int]] = {}
     for (left, right, gap), count in counts.items():
-        pairs.setdefault((left, right), Counter())[gap] += count
+        pairs.setdefault((left, right), {})[gap] = count
         for context in chain(*_contexts(left, right)[1:]):
-            contexts.setdefault(context, Counter())[gap] += count
-    gaps = {context: _commonest(counter) for context, counter in sorted(contexts.items())}
-    for (left, right), counter in sorted(pairs.items()):
+            here = contexts.setdefault(context, {})
+            here[gap] = here.get(gap, 0) + count
+    gaps = {context: _commonest(here) for context, here in sorted(contexts.items())}
+    for (left, right), here in sorted(pairs.items()):
         both, *others = _contexts(left, right)
-        if _choose(gaps, others) != _commonest(counter)[0]:
-            gaps[both[0]] = _commonest(counter)
+        if _choose(gaps, others) != _commonest(here)[0]:
+            gaps[both[0]] = _commonest(here)
     return gaps
 
 
-def _commonest(counter: Counter[str]) -> tuple[str, float]:
-    gap = min(counter, key=lambda gap: (-counter[gap], gap))
-    return gap, round(counter[gap] / counter.total(), 4)
+def _commonest(counts: Mapping[str, int]) -> tuple[str, float]:
+    gap = min(counts, key=lambda gap: (-counts[gap], gap))
+    return gap, round(counts[gap] / sum(counts.values()), 4)
 
 
 def _depths(places: Sequence[_Place]) -> list[int]:

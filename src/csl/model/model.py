@@ -25,14 +25,14 @@ from csl.examples import Example, split_tokens
 from csl.grammar import Grammar
 from csl.grammar.output_cfg import ROOT, OutputCfg
 from csl.kernels.budget import COVERED, STOPPED, TOO_MANY, UNCOVERED
-from csl.kernels.inside import log_inside, log_p, viterbi
+from csl.kernels.inside import lazy_scores, log_inside, log_p, viterbi
 from csl.kernels.intersection import Typings, by_type
 from csl.kernels.source_chart import Forests
 from csl.model.config import Inference
 from csl.model.storage import load_model, save_model
 from csl.parsing.derivation import MAX_OUTPUT, Derivation
 from csl.parsing.deriver import BATCH, CHUNK, DEFAULT, Batch, Deriver, products
-from csl.parsing.forest import Places, compacted
+from csl.parsing.forest import Places
 from csl.parsing.limits import Abstained, Limits, given_up
 
 FloatArray = npt.NDArray[np.float64]
@@ -178,7 +178,11 @@ class Model:
         none, the best of all counts if its output is valid: categories can be coarser than the pieces that rules are
         made of. With `inference` = paper the best of all is looked at right away.
         """
-        sources = [_tokens(source) for source in sources]
+        places = {source: k for k, source in enumerate(dict.fromkeys(map(_tokens, sources)))}  # each is parsed once
+        if len(places) < len(sources):
+            parsed = self.outcomes(list(places), engine, limits)
+            return [parsed[places[_tokens(source)]] for source in sources]
+        sources = list(places)
         outcomes: list[Parse | Abstained] = [Abstained.NOT_COVERED] * len(sources)
         if not self._skips_types:
             state = (self, sources, limits)
@@ -213,14 +217,12 @@ class Model:
         """Give log p of the best derivation of each input, its status, and the rules in preorder."""
         found: list[Best] = []
         for _, forests, budget in self._batches(sources, limits):
-            compact = compacted(forests, self._contexts)
-            table = self.log_p(compact.contexts, compact.rules)
-            scores, used, offsets = viterbi(compact.forests, table, compact.starts, budget)
+            scores, used, offsets = viterbi(forests, lazy_scores(*self._p), self._contexts, budget)
             for k, score in enumerate(scores):
                 status = int(forests.status[k])
                 if math.isnan(score):
                     status = STOPPED if budget.stop[0] else TOO_MANY
-                found.append((float(score), status, compact.rules[used[offsets[k] : offsets[k + 1]]]))
+                found.append((float(score), status, used[offsets[k] : offsets[k + 1]]))
         return found
 
     # probabilities

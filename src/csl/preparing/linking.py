@@ -9,7 +9,7 @@ may also be missing (`5pm`, `5 pm`). Linear in the tokens of the pairs, but for 
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -101,22 +101,35 @@ def leaves_in(source: Words, tree: Node, aliases: Mapping[Words, tuple[Words, ..
     for i, word in enumerate(words):
         places[word].append(i)
 
-    def visit(node: Node, path: Path) -> Iterator[Link]:
+    waiting: list[tuple[Node, Path]] = [(tree, ())]
+    while waiting:
+        node, path = waiting.pop()
         if node.is_literal:
-            own = _spellings(node.kind, node.label)
-            for spelled in (*own, *(aliases.get(own[0], ()) if own else ())):
-                n = len(spelled)
-                spans = tuple((i, i + n) for i in places.get(spelled[0], ()) if words[i : i + n] == spelled)
-                if spans:
-                    yield Link(node, path, spelled, spans)
-                    return
-            if own and (span := _run_together(words, "".join(own[0]))):
-                yield Link(node, path, words[slice(*span)], (span,))
-                return
-        for i, child in enumerate(node.children):
-            yield from visit(child, (*path, i))
+            link = _link(node, path, words, places, aliases)
+            if link:
+                yield link
+                continue
+        for i in range(len(node.children) - 1, -1, -1):
+            waiting.append((node.children[i], (*path, i)))
 
-    yield from visit(tree, ())
+
+def _link(
+    node: Node,
+    path: Path,
+    words: Words,
+    places: Mapping[str, Sequence[int]],
+    aliases: Mapping[Words, tuple[Words, ...]],
+) -> Link | None:
+    """Link a leaf to the words that spell it, if the input has them; `places` says where it has which word."""
+    own = _spellings(node.kind, node.label)
+    for spelled in (*own, *(aliases.get(own[0], ()) if own else ())):
+        n = len(spelled)
+        spans = tuple([(i, i + n) for i in places.get(spelled[0], ()) if words[i : i + n] == spelled])
+        if spans:
+            return Link(node, path, spelled, spans)
+    if own and (span := _run_together(words, "".join(own[0]))):
+        return Link(node, path, words[slice(*span)], (span,))
+    return None
 
 
 def _run_together(words: Words, text: str) -> Span | None:
@@ -160,7 +173,7 @@ def find_aliases(
                 for spelled in _spellings(node.kind, node.label)[:1]:
                     whole.update((part, spelled) for part in _parts(spelled, words))
     parts = dict.fromkeys(part for part, _ in whole)
-    longest = max(map(len, parts), default=0)
+    longest = longest_from(parts)
     seen: Counter[Words] = Counter()
     for source, _ in pairs:
         words = tuple(map(comparable, source))
@@ -195,7 +208,7 @@ def _paths(node: Node, path: Path = ()) -> Iterator[tuple[Path, Node]]:
 def count_seen(sources: Sequence[Words], found: Sequence[Sequence[Link]]) -> dict[Words, int]:
     """Count how often words of values are in inputs, but for words that are too rarely values."""
     known = dict.fromkeys(link.words for links in found for link in links)
-    longest = max(map(len, known), default=0)
+    longest = longest_from(known)
     seen: Counter[Words] = Counter()
     linked: Counter[Words] = Counter()
     for source, links in zip(sources, found, strict=True):
@@ -209,10 +222,18 @@ def count_seen(sources: Sequence[Words], found: Sequence[Sequence[Link]]) -> dic
     return {words: seen[words] for words in known if linked[words] > TRUSTED * seen[words] > 0}
 
 
-def known_spans(words: Words, known: Mapping[Words, object], longest: int) -> Iterator[Span]:
-    """Give the spans of an input that are known, of at most so many words."""
-    for a in range(len(words)):
-        for b in range(a + 1, min(len(words), a + longest) + 1):
+def longest_from(known: Iterable[Words]) -> dict[str, int]:
+    """Give for each word how many words the longest of the known sequences has that starts with it."""
+    longest: dict[str, int] = {}
+    for words in known:
+        longest[words[0]] = max(len(words), longest.get(words[0], 0))
+    return longest
+
+
+def known_spans(words: Words, known: Container[Words], longest: Mapping[str, int]) -> Iterator[Span]:
+    """Give the spans of an input that are known; `longest` is that of `longest_from`."""
+    for a, word in enumerate(words):
+        for b in range(a + 1, min(len(words), a + longest.get(word, 0)) + 1):
             if words[a:b] in known:
                 yield a, b
 

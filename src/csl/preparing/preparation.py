@@ -155,9 +155,8 @@ def prepare(pairs: Sequence[tuple[str, str]], name: str = "", *, keep_case: bool
             unread.append(place)
             programs.append(FALLBACK.read(output))
     inputs = [cut(text) for text, _ in pairs]
-    schema = Schema.learn(programs)
+    schema, trees = Schema.learn_trees(programs)
     sources = [tuple(normal(token, keep_case) for token in text.tokens) for text in inputs]
-    trees = [schema.tree(program) for program in programs]
     values = Values.learn(list(zip(sources, trees, strict=True)))
     preparation = Preparation(
         spoken,
@@ -170,7 +169,8 @@ def prepare(pairs: Sequence[tuple[str, str]], name: str = "", *, keep_case: bool
     linked = [values.link(source, tree, schema.sorted) for source, tree in zip(sources, trees, strict=True)]
     replaced = [pair.tree for pair in linked]
     examples = [Example(pair.source, pair.tree.tokens) for pair in linked]
-    categories, any_order = (Categories.learn(replaced, orders) for orders in (schema.orders, {}))
+    categories = Categories.learn(replaced, schema.orders)
+    any_order = Categories.learn(replaced, {}) if schema.orders else categories
     return Prepared(preparation, examples, categories, any_order.cfg, tuple(unread))
 
 

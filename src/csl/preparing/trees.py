@@ -74,6 +74,11 @@ class Schema:
     @classmethod
     def learn(cls, programs: Sequence[Program]) -> "Schema":
         """Find tags, and operators that take any number of arguments."""
+        return cls.learn_trees(programs)[0]
+
+    @classmethod
+    def learn_trees(cls, programs: Sequence[Program]) -> tuple["Schema", list[Node]]:
+        """Learn as `learn` does; return also the trees of the programs."""
         schema = cls({}, frozenset(), {}, {})
         while True:  # a tag names the nodes below it, which may then have tags of their own
             trees = [schema.tree(program) for program in programs]
@@ -87,9 +92,11 @@ class Schema:
                 if node.kind == "call":
                     arities[node.label].add(len(node.children))
         variadic = frozenset(label for label, seen in arities.items() if len(seen) >= ARITIES)
-        schema = replace(schema, variadic=variadic)
-        trees = [schema.tree(program) for program in programs]
-        return replace(schema, orders=_orders(trees), sorted=_sorted(trees))
+        if variadic:
+            schema = replace(schema, variadic=variadic)
+            trees = [schema.tree(program) for program in programs]
+        schema = replace(schema, orders=_orders(trees), sorted=_sorted(trees))
+        return schema, [schema.tree(program) for program in programs] if schema.orders else trees
 
     def to_json(self) -> dict[str, Any]:
         """Return what `from_json` takes."""

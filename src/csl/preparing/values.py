@@ -29,6 +29,7 @@ from csl.preparing.linking import (
     find_aliases,
     known_spans,
     leaves_in,
+    longest_from,
     merge_types,
     open_slots,
     slot_name,
@@ -76,7 +77,7 @@ class Linked:
 
 def is_placeholder(token: str) -> bool:
     """Whether a token stands for a value."""
-    return _PLACEHOLDER.fullmatch(token) is not None
+    return token[:1] == "«" and _PLACEHOLDER.fullmatch(token) is not None
 
 
 def type_of_placeholder(token: str) -> str:
@@ -197,11 +198,14 @@ class Values:
             found[words].append(entry)
         return found
 
+    @cached_property
+    def _longest(self) -> Mapping[str, int]:
+        return longest_from(self._by_words)
+
     def readings(self, source: Words) -> list[Reading]:
         """Give the ways to read the values of an input, the most probable first."""
         words = tuple(map(comparable, source))
-        longest = max(map(len, self._by_words), default=0)
-        spans = sorted(known_spans(words, self._by_words, longest), key=lambda span: (span[0] - span[1], span))
+        spans = sorted(known_spans(words, self._by_words, self._longest), key=lambda span: (span[0] - span[1], span))
         chosen: list[Span] = []
         for span in spans:
             if all(span[1] <= a or b <= span[0] for a, b in chosen):

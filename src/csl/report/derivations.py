@@ -16,7 +16,7 @@ import numpy.typing as npt
 from csl.engine import ONE_THREAD, Threads
 from csl.examples import Example
 from csl.grammar import Grammar
-from csl.kernels.inside import viterbi
+from csl.kernels.inside import table_scores, viterbi
 from csl.kernels.source_chart import Forests
 from csl.model.model import Model, context_starts
 from csl.parsing.derivation import MAX_OUTPUT, Derivation
@@ -133,7 +133,7 @@ def _viterbi(
         if avoid is not None:
             score += NEW * avoid[np.ix_(compact.contexts, compact.rules)]
         with DEFAULT.budget() as budget:
-            _, used, offsets = viterbi(compact.forests, score, compact.starts, budget)
+            _, used, offsets = viterbi(compact.forests, table_scores(score), compact.starts, budget)
         found += [tuple(compact.rules[used[a:b]].tolist()) for a, b in pairwise(offsets)]
     return found
 

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from csl.kernels.budget import untimed
-from csl.kernels.inside import expectations, log_inside, viterbi
+from csl.kernels.inside import expectations, log_inside, table_scores, viterbi
 from csl.kernels.source_chart import Forests
 
 FloatArray = npt.NDArray[np.float64]
@@ -73,7 +73,8 @@ class LabelledForests:
     def best(self, forests: Forests, scores: FloatArray) -> list[tuple[float, Sequence[int]]]:
         """Find the best derivation of each input: its score, −inf if there is none, and its rules in preorder."""
         context, contexts = self._alike
-        found, labels, offsets = viterbi(forests, np.tile(scores, (len(context), 1)), contexts, untimed())
+        alike = table_scores(np.tile(scores, (len(context), 1)))
+        found, labels, offsets = viterbi(forests, alike, contexts, untimed())
         found = np.nan_to_num(found, nan=-np.inf, neginf=-np.inf)  # nan: given up
         rules = self.rules[labels]
         return [(float(score), rules[offsets[k] : offsets[k + 1]].tolist()) for k, score in enumerate(found)]
