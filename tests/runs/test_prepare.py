@@ -4,18 +4,21 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from csl.errors import InputError
 from csl.examples import Example, write_examples
+from csl.grammar import Grammar, Rule
 from csl.grammar.output_cfg import OutputCfg
+from csl.model.model import Model
 from csl.preparing.preparation import prepare
 from csl.runs.folder import RunFolder
 from csl.runs.recipe import Recipe
 from csl.runs.stage import Run, Work
 from csl.runs.stages.prepare import find_preparation
 from csl.runs.stages.registry import AUGMENT, DATA, INDUCE, PREPARE
-from csl.runs.stages.sample import config_of
+from csl.runs.stages.sample import DEEPER, for_raw_text
 from csl.sampling.config import PRESETS
 
 from ..raw import GEO, SETS
@@ -183,14 +186,14 @@ def test_where_samples_would_do_harm_none_are_drawn_unless_forced(
     assert forced["sample"]["pairs"] > 0
 
 
-def test_options_of_sampling_that_are_given_hold_for_raw_text_too(tmp_path: Path) -> None:
-    run_of(tmp_path, GEO).do((DATA, PREPARE))
-    folder = RunFolder(tmp_path / "run")
+def test_options_of_sampling_that_are_given_hold_for_raw_text_too() -> None:
+    grammar, nothing = Grammar([Rule(("a",), ("b",))]), np.zeros((1, 1))
+    deep, flat = (Model(grammar, nothing, nothing, levels=levels) for levels in (None, 3))
     auto = Recipe().with_preset("auto")
-    assert config_of(folder, auto.sampling) == PRESETS["raw"]
+    assert for_raw_text(auto.sampling, deep) == PRESETS["raw"]
+    assert for_raw_text(auto.sampling, flat).max_depth == 3 + DEEPER
     hot = auto.changed({"sampling.temperature": 5.0, "sampling.max_depth": 4}).seeded(3).sampling
-    config = config_of(folder, hot)
+    config = for_raw_text(hot, flat)
     assert (config.strategy, config.temperature, config.max_depth, config.seed) == ("tempered", 5.0, 4, 3)
     uniform = auto.changed({"sampling.strategy": "uniform"}).sampling
-    assert config_of(folder, uniform).strategy == "uniform"
-    assert config_of(RunFolder(tmp_path / "other"), auto.sampling) == PRESETS["auto"]
+    assert for_raw_text(uniform, flat).strategy == "uniform"

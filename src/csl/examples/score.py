@@ -40,6 +40,9 @@ class Score:
     covered: int
     right: int
 
+    def __add__(self, other: "Score") -> "Score":
+        return Score(self.examples + other.examples, self.covered + other.covered, self.right + other.right)
+
     @property
     def accuracy(self) -> float:
         """The share of examples whose output is right."""

@@ -9,7 +9,7 @@ with `#` are skipped.
 """
 
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from csl.errors import InputError
@@ -18,10 +18,27 @@ from csl.preparing.preparation import Preparation
 from csl.preparing.values import Entry
 
 
-def with_values(preparation: Preparation, lines: Iterable[tuple[int, str]], path: Path | str) -> Preparation:
-    """Add the values on numbered lines of a file, with their capitals."""
+@dataclass(frozen=True)
+class Listed:
+    """The values on a list, and the capitals of their words."""
+
+    entries: list[Entry]
+    forms: dict[str, str]
+
+    def added_to(self, preparation: Preparation) -> Preparation:
+        """Add those whose type the preparation knows, all of them unless it learnt from other pairs."""
+        types = {entry.type for entry in preparation.values.entries}
+        values = preparation.values.extended(entry for entry in self.entries if entry.type in types)
+        casing = preparation.casing
+        if casing:
+            casing = replace(casing, forms={**self.forms, **casing.forms})
+        return replace(preparation, values=values, casing=casing)
+
+
+def listed(preparation: Preparation, lines: Iterable[tuple[int, str]], path: Path | str) -> Listed:
+    """Read the values on numbered lines of a file, for the types of a preparation."""
     entries: list[Entry] = []
-    words: dict[str, str] = {}
+    forms: dict[str, str] = {}
     for number, line in lines:
         if line.strip() and not line.startswith("#"):
             columns = [column.strip() for column in line.split("\t")]
@@ -29,11 +46,13 @@ def with_values(preparation: Preparation, lines: Iterable[tuple[int, str]], path
                 entries.append(_entry(preparation, columns))
             except ValueError as error:
                 raise InputError(str(error), path, number) from error
-            words |= {normal(token): token for token in cut(columns[1]).tokens}
-    casing = preparation.casing
-    if casing:
-        casing = replace(casing, forms={**words, **casing.forms})
-    return replace(preparation, values=preparation.values.extended(entries), casing=casing)
+            forms |= {normal(token): token for token in cut(columns[1]).tokens}
+    return Listed(entries, forms)
+
+
+def with_values(preparation: Preparation, lines: Iterable[tuple[int, str]], path: Path | str) -> Preparation:
+    """Add the values on numbered lines of a file, with their capitals."""
+    return listed(preparation, lines, path).added_to(preparation)
 
 
 def _entry(preparation: Preparation, columns: list[str]) -> Entry:

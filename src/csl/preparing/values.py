@@ -85,6 +85,11 @@ def type_of_placeholder(token: str) -> str:
     return token[1:].rpartition("»")[0]
 
 
+def template(tokens: Iterable[str]) -> Words:
+    """Give one side of an example with types in place of values."""
+    return tuple(type_of_placeholder(token) if is_placeholder(token) else token for token in tokens)
+
+
 @dataclass(frozen=True)
 class Values:
     """The types of a data set and what is known of them."""

@@ -1,13 +1,19 @@
-"""The check of `csl augment`: how well a grammar learnt from nine tenths of the examples parses the rest."""
+"""The check of `csl augment`: how well a grammar learnt from some of the examples parses others.
+
+Of raw text also whole templates are held out (`csl.preparing.held_out`), and parsed by the grammar of phrases that
+synthetic pairs are drawn from: these are new combinations, as the pairs are.
+"""
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
 from csl.engine import ONE_THREAD, Threads
 from csl.examples import Example
-from csl.examples.score import Score
+from csl.examples.score import Score, score
+from csl.files import read_lines
 from csl.grammar import Grammar, Rule
 from csl.grammar.output_cfg import OutputCfg
 from csl.induction.auto import choose
@@ -16,9 +22,12 @@ from csl.induction.induce import induce
 from csl.log import Log
 from csl.model.config import FitConfig
 from csl.model.fit import fit
-from csl.preparing.evaluate import evaluate
-from csl.preparing.parser import Parser
-from csl.preparing.preparation import Preparation, prepare
+from csl.model.model import Model
+from csl.preparing.held_out import SPLITS, splits
+from csl.preparing.parser import Answer, Parser
+from csl.preparing.phrases import learn_phrases
+from csl.preparing.preparation import Preparation
+from csl.preparing.value_lists import Listed, listed
 from csl.runs.folder import Figures
 from csl.runs.recipe import AUTO
 from csl.runs.stage import Stage, Work
@@ -30,15 +39,17 @@ FEW_OPEN_RULES = 5
 LOW_COVERAGE = 0.2
 LEAST = 0.05  # of the held-out inputs must be covered, or samples of raw text are unlike what comes
 PRECISE = 0.5  # of the held-out inputs that are covered must be parsed correctly, or samples of raw text do harm
+ENOUGH = 20  # held-out inputs with new templates, to judge by
 CFG_COST = 0.05  # of the held-out inputs, that an output CFG may cost
+NONE = Score(0, 0, 0)
 
 
 class Check(Stage):
-    """Learn from nine tenths of the examples, parse the last tenth, and warn if the grammar looks too weak to help."""
+    """Learn from some of the examples, parse others, and warn if the grammar looks too weak to help."""
 
     name = "check"
     reads = ("data/train.tsv", "grammar.txt", "model.npz")
-    may_read = ("data/seed_rules.txt", "data/output.cfg", "prepared/")
+    may_read = ("data/seed_rules.txt", "data/output.cfg", "data/values.tsv", "prepared/")
     artefacts = {}
 
     def options(self, work: Work) -> Any:
@@ -48,16 +59,19 @@ class Check(Stage):
         folder, stages = work.folder, work.folder.record.stages
         induction = InductionConfig(**stages["induce"].figures["config"])
         fitting = FitConfig(**stages["fit"].figures["config"])
-        seed_rules, auto = folder.given_seed_rules(), work.recipe.induction.preset == AUTO
+        preparation, auto = folder.preparation(), work.recipe.induction.preset == AUTO
+        more = folder.file("data/values.tsv") if preparation else None
+        values = listed(preparation, read_lines(more), more) if preparation and more else None
         return check(
-            folder.examples(), induction, fitting, grammar=folder.grammar(), preparation=folder.preparation(),
-            seed_rules=seed_rules, auto=auto, output_cfg=folder.given_cfg(), engine=work.engine,
+            folder.examples(), induction, fitting, grammar=folder.grammar(), preparation=preparation, values=values,
+            seed_rules=folder.given_seed_rules(), auto=auto, output_cfg=folder.given_cfg(), engine=work.engine,
         )  # fmt: skip
 
     def summary(self, figures: Figures) -> str:
-        covered, examples = figures["covered"], figures["examples"]
-        correct = f", {figures['right'] / covered:.1%} of those correctly" if covered else ""
-        return f"learnt from the others, {covered:,} of {examples:,} held-out inputs are covered{correct}"
+        new = Score(**figures["new"])
+        templates = f"; of {new.examples:,} with new templates, by phrases, {_counts(new)}" if new.examples else ""
+        found = Score(figures["examples"], figures["covered"], figures["right"])
+        return f"learnt from the others, of {found.examples:,} held-out inputs {_counts(found)}{templates}"
 
 
 def check(  # noqa: PLR0913 — what was learnt, and from what, all by name
@@ -67,6 +81,7 @@ def check(  # noqa: PLR0913 — what was learnt, and from what, all by name
     *,
     grammar: Grammar,
     preparation: Preparation | None = None,
+    values: Listed | None = None,
     seed_rules: Sequence[Rule] = (),
     auto: bool = False,
     output_cfg: OutputCfg | None = None,
@@ -74,39 +89,64 @@ def check(  # noqa: PLR0913 — what was learnt, and from what, all by name
 ) -> Figures:
     """Parse held-out examples, and say what speaks against augmenting with this grammar.
 
-    Examples of raw text are prepared again, without those that are held out. Synthetic pairs of a grammar that parses
-    these wrongly would do harm: `refused` says so.
+    Of raw text, pairs and templates are held out, and the rest is prepared from scratch, but for `values` of a list.
+    Synthetic pairs would do harm if the grammar that they are drawn from parses new templates wrongly: `refused` says
+    so.
     """
-    log.progress("learning from nine tenths of the examples, to check on the rest …")
     quick = fitting.model_copy(update={"optimizer": "em", "steps": min(50, fitting.steps), "restarts": 1})
-    train, test = _hold_out(examples)
 
-    def held_out(learnt: Sequence[Example], seeds: Sequence[Rule], cfg: OutputCfg | None) -> Score:
-        if not learnt:
-            return Score(len(test), 0, 0)
-        found = induce(learnt, induction, seeds=seeds, output_cfg=cfg, engine=engine).grammar
-        model = fit(found, learnt, quick, output_cfg=cfg, engine=engine).model
-        return evaluate(Parser(model, again.preparation if again else None), test, engine).score
+    def learn(pairs: Sequence[Example], seeds: Sequence[Rule], cfg: OutputCfg | None) -> Model:
+        found = induce(pairs, induction, seeds=seeds, output_cfg=cfg, engine=engine).grammar
+        return fit(found, pairs, quick, output_cfg=cfg, engine=engine).model
 
-    again = None
-    if preparation and train:
-        pairs = [(pair.source_text, pair.target_text) for pair in train]
-        again = prepare(pairs, preparation.language.name, keep_case=preparation.casing is None)
-        score = held_out(again.examples, [*seed_rules, *again.seed_rules], output_cfg or again.categories.cfg)
-        warnings = _warnings(grammar, score, None)
+    if preparation:
+        found, new = NONE, NONE
+        for number, split in enumerate(splits(examples, preparation), 1):
+            log.progress(f"learning from some of the examples, to check on others: {number} of {SPLITS} …")
+            again = split.prepared(preparation, values)
+            seeds, cfg = [*seed_rules, *again.seed_rules], output_cfg or again.categories.cfg
+            parser = Parser(learn(again.examples, seeds, cfg), again.preparation)
+            phrases = Parser(learn_phrases(again.examples, seeds, cfg, fitting.seed, engine), again.preparation)
+            found += _score(parser, [*split.known, *split.new], engine)
+            new += _score(phrases, split.new, engine)
+        warnings = _warnings(grammar, found, None)
     else:
-        seeds = [*seed_rules, *choose(train, seed_rules, output_cfg).seeds] if auto and train else seed_rules
-        score = held_out(train, seeds, output_cfg)
-        warnings = _warnings(grammar, score, held_out(train, seeds, None) if output_cfg else None)
-    refused = ""
-    if preparation and (score.precision < PRECISE or score.coverage < LEAST):
-        refused = f"of {score.examples:,} held-out inputs {score.covered:,} are covered, {score.right:,} correctly"
+        log.progress("learning from nine tenths of the examples, to check on the rest …")
+        train, test = _hold_out(examples)
+        seeds = [*seed_rules, *choose(train, seed_rules, output_cfg).seeds] if auto and train else list(seed_rules)
+
+        def held_out(cfg: OutputCfg | None) -> Score:
+            return _score(Parser(learn(train, seeds, cfg)), test, engine) if train else Score(len(test), 0, 0)
+
+        found, new = held_out(output_cfg), NONE
+        warnings = _warnings(grammar, found, held_out(None) if output_cfg else None)
     for warning in warnings:
         log.warning(warning)
     return {
-        "examples": score.examples, "covered": score.covered, "right": score.right, "warnings": warnings,
-        "refused": refused,
+        **asdict(found), "new": asdict(new), "warnings": warnings,
+        "refused": refusal(found, new) if preparation else "",
     }  # fmt: skip
+
+
+def _counts(found: Score) -> str:
+    return f"{found.covered:,} are covered" + (f", {found.precision:.1%} of those correctly" if found.covered else "")
+
+
+def _score(parser: Parser, examples: Sequence[Example], engine: Threads) -> Score:
+    """Count the inputs that are parsed, and those that are parsed correctly."""
+    found = parser.answers([example.source_text for example in examples], engine)
+    return score(examples, [answer.text if isinstance(answer, Answer) else "" for answer in found])[0]
+
+
+def refusal(found: Score, new: Score) -> str:
+    """Say why synthetic pairs of raw text would do harm, if they would: by all held-out inputs, and new templates."""
+    judged = [("held-out inputs", found)]
+    if new.examples >= ENOUGH:
+        judged.insert(0, ("held-out inputs with new templates", new))
+    for name, counted in judged:
+        if counted.precision < PRECISE or counted.coverage < LEAST:
+            return f"of {counted.examples:,} {name}, {_counts(counted)}"
+    return ""
 
 
 def _hold_out(examples: Sequence[Example]) -> tuple[list[Example], list[Example]]:

@@ -1,0 +1,66 @@
+"""Raw text that is held out: what a grammar, learnt without it, makes of it.
+
+A template is an output with types in place of values. To see both what is like training and what recombines it, each of
+a few splits holds out all pairs of every tenth template, and every tenth of the other pairs. The others are prepared
+from scratch. Of large sets only so many pairs are looked at that this stays cheap; the same data has the same splits.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from csl.examples import Example
+from csl.preparing.preparation import Preparation, Prepared, prepare
+from csl.preparing.value_lists import Listed
+from csl.preparing.values import template
+
+Words = tuple[str, ...]
+
+SPLITS = 3
+HELD_OUT = 10  # every tenth template, and every tenth pair of the others
+MOST_PAIRS = 1000  # of a set
+MOST_OF_TEMPLATE = 10  # pairs of a held-out template that are looked at
+
+
+@dataclass(frozen=True)
+class Split:
+    """Pairs to learn from, held-out pairs of their templates, and pairs of templates that they lack."""
+
+    rest: list[Example]
+    known: list[Example]
+    new: list[Example]
+
+    def prepared(self, preparation: Preparation, values: Listed | None = None) -> Prepared:
+        """Prepare the pairs to learn from, in the language that is known, with the values of a list."""
+        pairs = [(pair.source_text, pair.target_text) for pair in self.rest]
+        found = prepare(pairs, preparation.language.name, keep_case=preparation.casing is None)
+        return replace(found, preparation=values.added_to(found.preparation)) if values else found
+
+
+def splits(examples: Sequence[Example], preparation: Preparation) -> Iterator[Split]:
+    """Split raw pairs; there is none where no pair would be left to learn from."""
+    rng = np.random.default_rng(0)
+    distinct = list(dict.fromkeys(examples))
+    if len(distinct) > MOST_PAIRS:
+        distinct = [distinct[i] for i in np.sort(rng.choice(len(distinct), MOST_PAIRS, replace=False))]
+    of = {pair: template(preparation.example(pair.source_text, pair.target_text).target) for pair in distinct}
+    names = list(dict.fromkeys(of.values()))
+    order = rng.permutation(len(names))
+    for first in range(SPLITS):
+        new = {names[i] for i in order[first::HELD_OUT]} if len(names) > 1 else set()
+        others = [pair for pair in distinct if of[pair] not in new]
+        chosen = {others[i] for i in rng.permutation(len(others))[::HELD_OUT]}
+        rest = [pair for pair in others if pair not in chosen]
+        if not rest:
+            continue
+        left = {of[pair] for pair in rest}
+        seen: Counter[Words] = Counter()
+        known, unknown = [pair for pair in others if pair in chosen and of[pair] in left], list[Example]()
+        for pair in distinct:
+            if of[pair] not in left:
+                seen[of[pair]] += 1
+                if seen[of[pair]] <= MOST_OF_TEMPLATE:
+                    unknown.append(pair)
+        yield Split(rest, known, unknown)
