@@ -150,7 +150,7 @@ def test_the_check_learns_from_nine_tenths_and_not_from_what_is_held_out() -> No
     one = check(examples[:1] * 3, csl.InductionConfig(), EM, grammar=csl.Grammar())
     assert (one["examples"], one["covered"]) == (1, 0)
     names = [csl.Example.of(f"call name{k}", f"CALL ( name{k} )") for k in range(100)]  # each occurs once
-    assert any("only 0 of 10" in warning for warning in csl.augment(names, 10).warnings)
+    assert any("only 0 of 30" in warning for warning in csl.augment(names, 10).warnings)
 
 
 def test_a_strong_grammar_gets_no_warning_and_a_weak_or_flat_one_does() -> None:
