@@ -85,6 +85,7 @@ def kernel_order(examples: list[Example], seeds: list[Rule]) -> Callable[[Rule],
 def induce_both(
     examples: list[Example], config: InductionConfig, seeds: list[Rule], cfg: OutputCfg | None = None
 ) -> tuple[Induced, reference.Search, list[Rule]]:
+    config = config.model_copy(update={"search": "paper"})  # the reference knows no other
     counted = list(dict.fromkeys(examples)) if config.drop_duplicates else examples
     search = reference.Search(counted, options(config), seeds, tie=kernel_order(examples, seeds))
     if cfg is not None:

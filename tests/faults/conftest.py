@@ -44,7 +44,11 @@ class Csl:
         """Start a command; its arguments are separated by spaces."""
         command = [sys.executable, "-m", "csl", *line.split()]
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-        return subprocess.Popen(command, cwd=self.folder, text=True, **(pipes | options))
+        before = signal.signal(signal.SIGHUP, signal.SIG_DFL)  # a process inherits that it is ignored, from nohup
+        try:
+            return subprocess.Popen(command, cwd=self.folder, text=True, **(pipes | options))
+        finally:
+            signal.signal(signal.SIGHUP, before)
 
     def __call__(self, line: str, **options: Any) -> tuple[int, str, str]:
         """Run a command; give its exit code, output and errors."""
