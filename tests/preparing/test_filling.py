@@ -1,6 +1,7 @@
 """Only pairs that can be believed are kept, with values that survive, and always the same."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import pytest
 
@@ -65,6 +66,17 @@ def test_placeholders_of_one_type_get_different_values(learnt: Learnt) -> None:
     for pair in made:
         values = pair.target_text.split("stateid(")[1:]
         assert len({text.split(")")[0] for text in values}) == 2
+
+
+def test_values_whose_words_have_several_outputs_are_not_drawn(learnt: Learnt) -> None:
+    preparation = learnt.prepared.preparation
+    states = [entry for entry in preparation.values.entries if entry.type == "stateid"]
+    texas = next(entry for entry in states if entry.words == ("texas",))
+    values = replace(preparation.values, entries=(*preparation.values.entries, replace(texas, tokens=("tx",))))
+    unsure = replace(preparation, values=values)
+    made = list(Filling(unsure, learnt.model, learnt.prepared.examples).fill([GOOD] * 40, 100))
+    assert len(made) == len(states) - 1
+    assert not any("Texas" in pair.source_text for pair in made)
 
 
 def test_known_pairs_are_left_out(learnt: Learnt) -> None:

@@ -8,8 +8,9 @@ Pairs with placeholders are drawn many times over. A pair can be believed if
 
 Of the inputs of one program, those are kept that read most like training. Programs come up by the square root of how
 often they were drawn, so that rare ones, the new combinations, are seen too. Then values are drawn for the
-placeholders, uniformly among those of the type, different ones for different placeholders. The same seed and draws give
-the same pairs.
+placeholders, uniformly among those of the type, different ones for different placeholders; but none whose words have
+several outputs in training (`paris`, with its country or without), as nobody can know which one is meant. The same seed
+and draws give the same pairs.
 """
 
 from collections import Counter, defaultdict
@@ -29,6 +30,7 @@ from csl.preparing.values import Entry, is_placeholder, type_of_placeholder
 INPUTS = 6  # of a program, at most: those that read best
 MOST_WORK = 3_000_000  # squared lengths of inputs that are parsed, at most; later ones are not believed
 TRIES = 4  # to fill in values, for a pair that is wanted
+ONE_OUTPUT = 0.9  # of the uses of its words, at least, in a value that is drawn
 
 Words = tuple[str, ...]
 
@@ -93,10 +95,16 @@ class Filling:
 
     @cached_property
     def _values(self) -> Mapping[str, list[Entry]]:
-        found: dict[str, list[Entry]] = defaultdict(list)
+        """The values of each type, without those whose words have several outputs, unless there are no others."""
+        uses: Counter[tuple[str, Words]] = Counter()
+        every, sure = defaultdict[str, list[Entry]](list), defaultdict[str, list[Entry]](list)
         for entry in self.preparation.values.entries:
-            found[entry.type].append(entry)
-        return found
+            uses[entry.type, entry.words] += entry.count
+            every[entry.type].append(entry)
+        for entry in self.preparation.values.entries:
+            if entry.count >= ONE_OUTPUT * uses[entry.type, entry.words]:
+                sure[entry.type].append(entry)
+        return every | sure
 
     def _draw(self, pair: Example, rng: np.random.Generator) -> dict[str, Entry] | None:
         """Draw different values for the placeholders of a pair; None if a type has too few."""
