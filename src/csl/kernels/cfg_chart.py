@@ -22,7 +22,7 @@ from numba import njit
 
 from csl.errors import InputError
 from csl.kernels.budget import COVERED, ITEMS, TOO_MANY, Budget, untimed
-from csl.kernels.flat import reserve
+from csl.kernels.flat import copy_to, reserve
 from csl.kernels.hashing import find_slot
 
 BoolArray = npt.NDArray[np.bool_]
@@ -193,7 +193,7 @@ def _chart(
             if place >= n_nodes:
                 category = place - n_nodes
                 items = reserve(items, n_items + 1)
-                items[n_items] = agenda[done - 1]
+                copy_to(items[n_items], agenda[done - 1])
                 items[n_items, PLACE], items[n_items, FOLLOWING] = category, first[start]
                 first[start] = n_items
                 n_items += 1
@@ -249,7 +249,10 @@ def _repeated(target: IntArray, slots: IntArray) -> int:
 def _parse_each(cfg: CompiledCfg, values: IntArray, offsets: OffsetArray, from_root: bool, budget: Budget) -> IntArray:
     """Return the status of each target: whether any category, or the start symbol, derives it."""
     status = np.zeros(len(offsets) - 1, np.int32)
-    room = _room(cfg, np.int64(0), np.max(np.diff(offsets)) if len(status) > 0 else 0)
+    longest = np.int64(0)
+    for i in range(len(status)):
+        longest = max(longest, offsets[i + 1] - offsets[i])
+    room = _room(cfg, np.int64(0), longest)
     for i in range(len(status)):
         target = values[offsets[i] : offsets[i + 1]]
         slots = np.empty(len(target), np.int32)
@@ -269,8 +272,10 @@ def _parse_each(cfg: CompiledCfg, values: IntArray, offsets: OffsetArray, from_r
 
 @njit(cache=True, nogil=True)
 def _list_typings(cfg: CompiledCfg, target: IntArray, budget: Budget) -> tuple[IntArray, bool]:
-    k = max(0, -target.min())
-    slots = np.where(target < 0, -1 - target, NONE).astype(np.int32)
+    k, slots = np.int64(0), np.empty(len(target), np.int32)
+    for p in range(len(target)):
+        k = max(k, -target[p])
+        slots[p] = -1 - target[p] if target[p] < 0 else NONE
     first, room, complete = _chart(cfg, target, slots, k, _room(cfg, k, len(target)), budget)
     items = room.items
     rows = np.empty((items.shape[0] + cfg.n_categories, 1 + k), np.int32)
@@ -285,7 +290,8 @@ def _list_typings(cfg: CompiledCfg, target: IntArray, budget: Budget) -> tuple[I
         category = items[item, PLACE]
         if items[item, AT] == len(target) and not (is_lone and items[item, SLOTS] == 1 + category):
             rows[n_rows, 0] = category
-            rows[n_rows, 1:] = items[item, SLOTS:] - 1
+            for t in range(k):
+                rows[n_rows, 1 + t] = items[item, SLOTS + t] - 1
             n_rows += 1
         item = items[item, FOLLOWING]
     return rows[:n_rows].copy(), complete

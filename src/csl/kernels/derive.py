@@ -19,7 +19,7 @@ import numpy.typing as npt
 from numba import njit
 
 from csl.kernels.budget import ENTRIES, spent
-from csl.kernels.flat import Rules, arity_of, reserve
+from csl.kernels.flat import Rules, arity_of, copy_to, reserve
 from csl.kernels.hashing import find_slot
 
 PLACES = 32  # in an output that are looked at in a step
@@ -182,7 +182,7 @@ def next_choice(chart, spans, chosen, fixed):
 def _pushed(stack, depth, state, node, at, spans):
     """Put a state on the stack: a copy of `state` with another node, position and number of spans."""
     stack = reserve(stack, depth + 1)
-    stack[depth] = state
+    copy_to(stack[depth], state)
     stack[depth, 0], stack[depth, 1], stack[depth, 2] = node, at, spans
     return stack
 
@@ -201,12 +201,12 @@ def _walk(trie, arity, x, cells, stack, done, bucket, most):
     while depth > 0 and steps <= most:
         steps += 1
         depth -= 1
-        state[:] = stack[depth]
+        copy_to(state, stack[depth])
         node, at, spans = np.int64(state[0]), state[1], state[2]
         if trie.head[node] >= 0 and node != trie.lone:
             finished = bucket[0]
             done = reserve(done, finished + 1)
-            done[finished] = state
+            copy_to(done[finished], state)
             done[finished, 1] = bucket[at]
             bucket[at] = finished
             bucket[0] += 1

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from csl.kernels.flat import reserve
+from csl.kernels.flat import copy_to, reserve
 from csl.kernels.hashing import BASE, find_slot, mix, sequence_hash
 
 SEPARATOR = 1  # the token between input and output
@@ -190,7 +190,7 @@ def locate(sequences, window, table, known):
                 continue
             if sizes[f] == 0:
                 spans[f, 0] = s
-                spans[f, 1:] = rows[k]
+                copy_to(spans[f, 1:], rows[k])
             sizes[f] += 1
             found[count, 0], found[count, 1] = f, s
             count += 1
@@ -288,7 +288,7 @@ def swap(sequences, spans, s, old, new, out, at):
             at, p = at + 1, p + 1
             continue
         length = spans[new, hole + 1]
-        out[at : at + length] = values[other + spans[new, hole] : other + spans[new, hole] + length]
+        copy_to(out[at:], values[other + spans[new, hole] : other + spans[new, hole] + length])
         at, p = at + length, p + spans[old, hole + 1]
     return out, at
 

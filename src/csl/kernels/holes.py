@@ -9,6 +9,7 @@ keys for a source of n symbols and, only where another rule has the same source 
 import numpy as np
 from numba import njit
 
+from csl.kernels.flat import copy_to
 from csl.kernels.hashing import BASE, mix
 from csl.kernels.unify import occurs_elsewhere
 
@@ -107,6 +108,7 @@ def target_holes(rules, keys, rows):
                     key = key * BASE + mix(work[t])
                     holes += work[t] == HOLE
                 out_keys[count] = key
-                out[count, :3], out[count, 3], out[count, 4], out[count, 5] = rows[k], a, b, holes
+                copy_to(out[count], rows[k])
+                out[count, 3], out[count, 4], out[count, 5] = a, b, holes
                 count += 1
     return out_keys[:count].copy(), out[:count].copy()

@@ -100,9 +100,18 @@ def occurring(forests, inputs, contexts, n_contexts):
             rule_place[r] = 0
             for t in range(forests.arguments[a + 1] - forests.arguments[a]):
                 context_place[contexts[r] + t] = 0
-    used_contexts, used_rules = np.flatnonzero(context_place == 0), np.flatnonzero(rule_place == 0)
-    context_place[used_contexts], rule_place[used_rules] = np.arange(len(used_contexts)), np.arange(len(used_rules))
-    return used_contexts, used_rules, context_place, rule_place
+    return _number(context_place), _number(rule_place), context_place, rule_place
+
+
+@njit(cache=True, nogil=True)
+def _number(places):
+    """Count through the places that are not −1; return where they are."""
+    found, n = np.empty(len(places), np.int64), 0
+    for i in range(len(places)):
+        if places[i] == 0:
+            found[n], places[i] = i, n
+            n += 1
+    return found[:n].copy()
 
 
 @njit(cache=True, nogil=True)
@@ -124,7 +133,8 @@ def expectations(forests, inputs, copies, context, rule, contexts):
         total += copies[i] * _inside(forests, k, (context, rule, contexts), room)
         v0, v1 = forests.vertices[k], forests.vertices[k + 1]
         a0, p0 = forests.applications[v0], forests.arguments[forests.applications[v0]]
-        B[: v1 - v0] = 0.0
+        for v in range(v1 - v0):
+            B[v, :] = 0.0
         share = copies[i] / _dot(context[0], J[0])
         _add(by_context[0], share, J[0])
         _add(B[0], share, context[0])

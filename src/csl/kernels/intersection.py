@@ -106,13 +106,13 @@ def _find_outputs(task, v, product, found, held):
     size, n_labels, chosen = np.int64(0), np.int64(0), np.empty(0, np.int32)
     for a in range(forests.applications[v], forests.applications[v + 1]):
         rule = forests.rules[a]
-        args = forests.children[forests.arguments[a] : forests.arguments[a + 1]] - v0
+        args = forests.children[forests.arguments[a] : forests.arguments[a + 1]]  # v0 is to be taken off
         if len(chosen) != len(args):
             chosen = np.empty(len(args), np.int32)
         more = True
         for t in range(len(args)):
-            chosen[t] = first[args[t]]
-            more = more and first[args[t]] < last[args[t]]
+            chosen[t] = first[args[t] - v0]
+            more = more and first[args[t] - v0] < last[args[t] - v0]
         while more:
             place, length = first_place(values, middle[rule], begin[rule + 1], y, spans, chosen)
             if place >= 0:
@@ -134,9 +134,9 @@ def _find_outputs(task, v, product, found, held):
             t = len(args) - 1
             while t >= 0:  # the next choice, as on an odometer
                 chosen[t] += 1
-                if chosen[t] < last[args[t]]:
+                if chosen[t] < last[args[t] - v0]:
                     break
-                chosen[t] = first[args[t]]
+                chosen[t] = first[args[t] - v0]
                 t -= 1
             more = t >= 0
     return Found(applications, numbers, label, size, n_labels, steps)
@@ -191,7 +191,7 @@ def _add_parts(product, found, span):
             size += 1
             f = following[f]
         label = reserve(label, parts + 1)
-        label[parts] = found.label[number]
+        label[parts, 0], label[parts, 1] = found.label[number, 0], found.label[number, 1]
         vertices = add_vertex(vertices, parts, span, size)
         parts += 1
     return Product(vertices, applications, label, first, last, of_type, parts)
@@ -253,8 +253,10 @@ def _write_out(product, goal, vertices, applications, vertex):
     for part in range(goal, -1, -1):
         if reached[part]:
             for a in range(starts[part], starts[part + 1]):
-                args = number[children[arguments[a] : arguments[a + 1]]]
-                applications = add_application(applications, size, rules[a], args)
+                begin, end = arguments[a], arguments[a + 1]
+                applications = add_application(applications, size, rules[a], children[begin:end])
+                for p in range(end - begin):
+                    applications.children[applications.arguments[size] + p] = number[children[begin + p]]
                 size += 1
             vertices = add_vertex(vertices, vertex, product.vertices.spans[part], size)
             vertex += 1
@@ -271,7 +273,8 @@ def intersect(forests, first_input, budget, largest, labels):
     status, ends = np.zeros(n_inputs, np.int32), np.zeros(n_inputs + 1, np.int64)
     vertices, made, vertex = no_vertices(), no_applications(), np.int64(0)
     none, label = np.empty(0, np.int64), np.zeros((max(64, labels.typings.n_categories), 2), np.int32)
-    label[:, START] = np.arange(len(label))
+    for number in range(len(label)):
+        label[number, START] = number
     product = Product(no_vertices(), no_applications(), label.copy(), none, none, np.empty((0, 0), np.int32), 0)
     found = Found(no_applications(), np.empty(64, np.int32), label, 0, 0, 0)
     done = 0

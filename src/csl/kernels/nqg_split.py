@@ -12,7 +12,7 @@ from numba import njit
 
 from csl.kernels.budget import spent
 from csl.kernels.derive import CHILD, LENGTH, NEXT, START, Chart, add_item, edge, next_choice, pair_chart, rule_query
-from csl.kernels.flat import reserve
+from csl.kernels.flat import copy_to, reserve
 from csl.kernels.occurrence import occurs
 from csl.kernels.unify import add_candidate, finished_candidates, no_candidates, occurs_elsewhere, room_for
 
@@ -111,7 +111,7 @@ def _open_below(parser, query, chart, opened, at):
     depth = 1
     while depth > 0:
         depth -= 1
-        state[:] = stack[depth]
+        copy_to(state, stack[depth])
         node, p, k, hole = np.int64(state[0]), state[1], state[2], state[3]
         if p < b:
             below = edge(trie, node, np.int32(0)) if k < arity else -1
@@ -121,7 +121,7 @@ def _open_below(parser, query, chart, opened, at):
                         if (hole >= 0 or q - p == b - a) if as_hole else chart.cells[p * width + q] < 0:
                             continue
                         stack = reserve(stack, depth + 1)
-                        stack[depth] = state
+                        copy_to(stack[depth], state)
                         stack[depth, 0], stack[depth, 1], stack[depth, 2] = below, q, k + 1
                         stack[depth, 3] = k if as_hole else hole
                         stack[depth, 4 + k] = p * width + q
@@ -129,7 +129,7 @@ def _open_below(parser, query, chart, opened, at):
             below = edge(trie, node, x[p]) if x[p] > 0 else -1
             if below >= 0:
                 stack = reserve(stack, depth + 1)
-                stack[depth] = state
+                copy_to(stack[depth], state)
                 stack[depth, 0], stack[depth, 1] = below, p + 1
                 depth += 1
             continue
@@ -224,8 +224,8 @@ def splits(parser, budget, ids, parentheses, shape):
                         candidates, out = room_for(candidates, n + len(y) + 1)
                         if inner:
                             source_length, whole = j - i, j - i + length
-                            out[:source_length] = x[i:j]
-                            out[source_length:whole] = y[place : place + length]
+                            copy_to(out, x[i:j])
+                            copy_to(out[source_length:], y[place : place + length])
                         else:
                             source_length, whole = _outer(x, y, i, j, place, length, out)
                         if whole > 0:

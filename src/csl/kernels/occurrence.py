@@ -126,7 +126,10 @@ def postings(rules, examples, side, symbols):
                     else:
                         lists[fill[t]] = e
                         fill[t] += 1
-    return Postings(lists, np.cumsum(sizes), np.arange(len(examples)).astype(np.int32), keys, terms)
+    every = np.empty(len(examples), np.int32)
+    for e in range(len(examples)):
+        every[e] = e
+    return Postings(lists, np.cumsum(sizes), every, keys, terms)
 
 
 @njit(cache=True, nogil=True)

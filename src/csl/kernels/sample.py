@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from csl.kernels.flat import SOURCE, TARGET, arity_of, bounds, reserve
+from csl.kernels.flat import SOURCE, TARGET, arity_of, bounds, copy_to, reserve
 from csl.kernels.hashing import mix, sequence_hash
 
 Floats = npt.NDArray[np.float64]
@@ -415,7 +415,7 @@ def _expand_side(rules, used, offsets, most, side):
         if not too_long:
             length = stack[0, 1] - stack[0, 0]
             out = reserve(out, size + length)
-            out[size : size + length] = buffer[stack[0, 0] : stack[0, 1]]
+            copy_to(out[size:], buffer[stack[0, 0] : stack[0, 1]])
             size += length
         out_offsets[i + 1] = size
     return out[:size].copy(), out_offsets

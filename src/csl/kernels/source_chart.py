@@ -22,7 +22,7 @@ from numba import njit
 
 from csl.kernels.budget import COVERED, ENTRIES, SHARE, UNCOVERED, Budget, given_up, spent
 from csl.kernels.derive import Trie, edge
-from csl.kernels.flat import reserve
+from csl.kernels.flat import copy_to, reserve
 
 BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.int32]
@@ -91,7 +91,7 @@ def add_application(made: Applications, size: int, rule: int, children: IntArray
 def add_vertex(made: Vertices, vertex: int, span: IntArray, size: int) -> Vertices:
     """Append a vertex after the `vertex` there are, whose applications are the last of `size`."""
     spans, applications = reserve(made.spans, vertex + 1), reserve(made.applications, vertex + 2)
-    spans[vertex] = span
+    copy_to(spans[vertex], span)
     applications[vertex + 1] = size
     return Vertices(spans, applications)
 

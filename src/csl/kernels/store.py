@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from csl.kernels.flat import Rules, reserve
+from csl.kernels.flat import Rules, copy_to, reserve
 from csl.kernels.hashing import Table, erased_hash, find_slot, sequence_hash
 
 
@@ -69,7 +69,7 @@ def intern(known, new):
             count += 1
             values, begin = reserve(values, at + length), reserve(begin, count + 1)
             middle, following = reserve(middle, r + 1), reserve(following, r + 1)
-            values[at : at + length] = new.values[start : start + length]
+            copy_to(values[at:], new.values[start : start + length])
             middle[r], begin[count] = at + new.middle[k] - start, at + length
             following[r] = first[slot]
             keys[slot], first[slot] = h, r

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from csl.kernels.flat import Rules, reserve
+from csl.kernels.flat import Rules, copy_to, reserve
 from csl.kernels.hashing import BASE, find_slot, mix
 
 
@@ -146,8 +146,8 @@ def _above(rules, r, i, j, g, out):
             if values[filling + t] != values[q + t]:
                 return 0, 0
         q += length
-    out[: j - i] = values[i:j]
-    out[j - i : j - i + length] = values[filling : filling + length]
+    copy_to(out, values[i:j])
+    copy_to(out[j - i :], values[filling : filling + length])
     for t in range(length):  # its nonterminals must be those of the span
         if values[filling + t] < 0:
             p = i
