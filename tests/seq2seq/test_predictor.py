@@ -18,8 +18,9 @@ from csl.seq2seq.codec import new_codec
 from csl.seq2seq.config import TrainConfig
 from csl.seq2seq.network import new_network
 from csl.seq2seq.predictor import Seq2Seq, choose_device
+from csl.seq2seq.t5 import T5Search
 
-from .conftest import PAIRS, TINY, changed, make_bart
+from .conftest import PAIRS, PLACES, TINY, changed, make_bart
 
 CPU = torch.device("cpu")
 TEXTS = [text for pair in PAIRS for text in (pair.source_text, pair.target_text)]
@@ -109,14 +110,26 @@ def test_greedy_search_writes_what_generate_writes(
         codec = new_codec(config, inputs)
         model = Seq2Seq(new_network(config, len(codec.tokenizer)), codec, config, CPU)
     found = model.predict(inputs)
+    assert isinstance(model._architecture.search(torch.ones(1, 1, dtype=torch.long), torch.ones(1, 1)), T5Search) == (
+        kind != "bart"
+    )
     monkeypatch.setattr(model, "_greedy", lambda *_: None)
     assert model.predict(inputs) == found
+
+
+def test_an_input_that_comes_up_again_is_predicted_once(model: Seq2Seq, spy: Spy) -> None:
+    done: list[int] = []
+    found = model.predict(["is iowa", "texas", "is iowa", "is iowa"], batch_size=1, progress=done.append)
+    assert [len(outputs) for outputs in found] == [1] * 4
+    assert found[0] == found[2] == found[3] == model.predict(["is iowa"])[0]
+    assert len(spy.shapes) == 3
+    assert done == [3, 4]
 
 
 def test_short_inputs_come_in_larger_batches(model: Seq2Seq, spy: Spy, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("csl.seq2seq.predictor.TOKENS", 8)
     monkeypatch.setattr("csl.seq2seq.predictor.ROWS", 3)
-    model.predict(["does iowa border utah", "states next to ohio", *["is iowa"] * 5])
+    model.predict(["does iowa border utah", "states next to ohio", *(f"is {place}" for place in PLACES[:5])])
     assert [rows for rows, _ in spy.shapes] == [1, 1, 2, 2, 1]
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import torch
 
 from csl.hub import loading
+from csl.seq2seq.t5 import T5Search, searchable
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -24,6 +25,8 @@ Network = Callable[..., Any]  # a network, or one that several processes share
 
 class Search(Protocol):
     """The rows of a batch in greedy search."""
+
+    share: float  # drop rows that are complete when this share of the rows, or less, is not
 
     def next_logits(self, tokens: torch.Tensor) -> torch.Tensor | None:
         """Give the logits [rows, V] after one more token a row; None where rows of the cache cannot be dropped."""
@@ -57,6 +60,7 @@ class EncoderDecoder:
 
     def __init__(self, network: "PreTrainedModel") -> None:
         self._network, self._start = network, network.generation_config.decoder_start_token_id
+        self._t5: bool | None = None  # not known yet
 
     def start(self, source: torch.Tensor) -> torch.Tensor:
         """Give the start symbol, as in prediction; some networks would begin otherwise in training."""
@@ -70,7 +74,9 @@ class EncoderDecoder:
 
     def search(self, source: torch.Tensor, mask: torch.Tensor) -> Search:
         """Begin a greedy search."""
-        return _EncoderDecoderSearch(self._network, source, mask)
+        if self._t5 is None:
+            self._t5 = searchable(self._network)
+        return (T5Search if self._t5 else _EncoderDecoderSearch)(self._network, source, mask)
 
     def prompt(self, source: torch.Tensor) -> int:
         """Nothing: inputs are read apart."""
@@ -78,6 +84,8 @@ class EncoderDecoder:
 
 
 class _EncoderDecoderSearch:
+    share = 1.0
+
     def __init__(self, network: "PreTrainedModel", source: torch.Tensor, mask: torch.Tensor) -> None:
         self._network, self._mask, self._cache = network, mask, None
         self._states = network.get_encoder()(input_ids=source, attention_mask=mask)
@@ -137,6 +145,8 @@ class Decoder:
 
 
 class _DecoderSearch:
+    share = 1.0
+
     def __init__(
         self, architecture: Decoder, network: "PreTrainedModel", source: torch.Tensor, mask: torch.Tensor
     ) -> None:

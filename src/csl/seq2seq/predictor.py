@@ -1,7 +1,8 @@
 """Outputs for inputs by a trained model: batched greedy or beam search, k best with log p(y | x).
 
 Inputs are sorted by length, the longest first, so that memory runs out at once or never. Greedy search drops a row when
-its output is complete; the library's `generate` computes all rows until the last is. That halves the time on GeoQuery.
+its output is complete; the library's `generate` computes all rows until the last is. T5 has a search of its own
+(`csl.seq2seq.t5`). `benchmarks/prediction_speed.py` compares them.
 """
 
 import warnings
@@ -105,19 +106,23 @@ class Seq2Seq:
         if full := int((lengths_of(ids) >= self.codec.max_source).sum()):
             line = f"{full:,} of {len(ids):,} inputs reach the limit of {self.codec.max_source} tokens and may be cut"
             warnings.warn(line, LimitWarning, stacklevel=2)
-        order = (-lengths_of(ids)).argsort(kind="stable")
+        places: dict[tuple[int, ...], list[int]] = {}  # inputs that come up again are predicted once
+        for place, row in enumerate(ids):
+            places.setdefault(tuple(row), []).append(place)
+        rows = sorted(places, key=lambda row: -len(row))
         found: list[list[Prediction]] = [[] for _ in ids]
         self.network.eval()
         done = 0
-        while done < len(order):
-            size = batch_size or max(1, min(ROWS, TOKENS // len(ids[order[done]])) // beams)
-            chosen = order[done : done + size]
+        while rows:
+            size = batch_size or max(1, min(ROWS, TOKENS // len(rows[0])) // beams)
+            some, rows = rows[:size], rows[size:]
             low = enough_memory(f"batch_size, now {size}, or beams, now {beams}")
             with low, torch.inference_mode(), autocast(self.config, self.device):
-                some = self._batch([ids[i] for i in chosen], beams, k, scores, mask)
-            for i, outputs in zip(chosen, some, strict=True):
-                found[i] = outputs
-            done += len(chosen)
+                outputs = self._batch([list(row) for row in some], beams, k, scores, mask)
+            for alike, best in zip(map(places.__getitem__, some), outputs, strict=True):
+                for place in alike:
+                    found[place] = best
+                done += len(alike)
             progress(done)
         if lost := sum(not outputs for outputs in found):
             line = (
@@ -164,29 +169,32 @@ class Seq2Seq:
 
     def _greedy(self, source: torch.Tensor, mask: torch.Tensor, output_mask: OutputMask | None) -> torch.Tensor | None:
         """Take the likeliest token at each step, as `generate` does; None where rows of the cache cannot be dropped."""
-        limit = self.codec.max_target
-        ends = torch.tensor(self._ends, device=self.device)
+        limit, device = self.codec.max_target, self.device
+        ends, never = (torch.tensor(ids, dtype=torch.long, device=device) for ids in (self._ends, self.codec.never))
         pad = self.network.generation_config.pad_token_id or 0
-        written = torch.full((len(source), limit + 1), pad, device=self.device)
+        written = torch.full((len(source), limit + 1), pad, device=device)
         written[:, 0] = self._architecture.start(source)
-        rows = torch.arange(len(source), device=self.device)
+        rows = torch.arange(len(source), device=device)
+        going = torch.ones_like(rows, dtype=torch.bool)
         guide = GreedyMask(output_mask, len(source)) if output_mask else None
         search = self._architecture.search(source, mask)
         for step in range(limit):
             logits = search.next_logits(written[rows, step])
             if logits is None:
                 return None
-            logits[:, self.codec.never] = -torch.inf
-            chosen = guide.choose(logits) if guide else logits.argmax(-1)
-            written[rows, step + 1] = chosen
-            going = (~torch.isin(chosen, ends)).nonzero()[:, 0]
-            if not len(going):
+            logits.index_fill_(1, never, -torch.inf)
+            chosen = guide.choose(logits) if guide else logits.max(-1).indices
+            written[rows, step + 1] = chosen.where(going, pad)
+            going &= ~torch.isin(chosen, ends)
+            count = int(going.sum())
+            if not count:
                 return written[:, : step + 2]
-            if len(going) < len(rows):
-                rows = rows[going]
-                search.keep(going)
+            if count < len(rows) and count <= search.share * len(rows):
+                kept = _filled(going, count)
+                rows, going = rows[kept], going[kept]
+                search.keep(kept)
                 if guide:
-                    guide.keep(going)
+                    guide.keep(kept)
         return written
 
     @property
@@ -228,6 +236,17 @@ class Seq2Seq:
         logits = self._architecture.logits(self.network, source, mask, written[:, :-1])
         each = logits.float().log_softmax(-1).gather(-1, labels[..., None])[..., 0]
         return [float(value) for value in (each * real).sum(1).tolist()]
+
+
+def _filled(going: torch.Tensor, count: int) -> torch.Tensor:
+    """Give the places of the rows that go on, those at the end in place of those that do not: few move.
+
+    >>> _filled(torch.tensor([True, False, True, True]), 3)
+    tensor([0, 3, 2])
+    """
+    kept = torch.arange(count, device=going.device)
+    kept[~going[:count]] = going[count:].nonzero()[:, 0] + count
+    return kept
 
 
 def choose_device(name: str) -> torch.device:
