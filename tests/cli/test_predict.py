@@ -10,6 +10,7 @@ from typer.testing import Result
 
 from csl.examples import read_examples
 
+from ..raw import GEO
 from . import commands
 from .commands import csl, done
 
@@ -93,6 +94,20 @@ def test_training_keeps_an_output_cfg_for_prediction(known: Path, tmp_path: Path
     lark = run / "prepared" / "decoding.lark"
     assert {output for _, output in table(tmp_path / "t5", known, "--output-cfg", lark)} == {"LOOK LOOK"}
     assert f"{lark}: " in refused(tmp_path / "t5", known, "--output-cfg", lark, "--joint", "space")
+
+
+def test_values_of_raw_text_are_those_of_the_input(tmp_path: Path) -> None:
+    (tmp_path / "train.tsv").write_text("".join(f"{a}\t{b}\n" for a, b in GEO), "utf-8")
+    done("augment", tmp_path / "train.tsv", "--out", tmp_path / "run", "-n", 10)
+    lark = tmp_path / "run" / "prepared" / "decoding.lark"
+    lark.write_text("start: root\nroot: \"answer(city(loc_2(stateid('texas'))))\"\n", "utf-8")
+    sizes = {"layers": 1, "heads": 1, "d_model": 8, "d_ff": 8, "steps": 1, "batch_size": 2}
+    options = [part for key, value in sizes.items() for part in ("--set", f"{key}={value}")]
+    known = tmp_path / "run" / "data" / "train.tsv"
+    done("train", known, "--out", tmp_path / "t5", "--device", "cpu", *options)
+    (tmp_path / "inputs.txt").write_text("what cities are in Nebraska?\nwhat cities are in Texas?\n", "utf-8")
+    written = [output for _, output in table(tmp_path / "t5", tmp_path / "inputs.txt")]
+    assert written == ["answer(city(loc_2(stateid('nebraska'))))", "answer(city(loc_2(stateid('texas'))))"]
 
 
 def test_inputs_are_lines_or_rows_of_any_format_and_come_back_in_it(trained: Path, tmp_path: Path) -> None:

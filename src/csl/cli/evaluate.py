@@ -90,16 +90,20 @@ def evaluate(
 def _model_outputs(folder: Path, inputs: list[str], device: str, threads: int, mask: bool) -> list[str]:
     """Give the outputs of a trained model, as `csl predict` does."""
     from csl.hub import need_torch
-    from csl.runs.folder import output_cfg_of
+    from csl.runs.folder import output_cfg_of, preparation_of
 
     need_torch()
+    from csl.preparing.said import Said
     from csl.seq2seq.mask import OutputMask
     from csl.seq2seq.predictor import Seq2Seq, use_threads
 
     use_threads(threads)
     model, cfg = Seq2Seq.load(folder, device), output_cfg_of(folder) if mask else None
     found = model.predict(inputs, mask=OutputMask.read(cfg, model.codec) if cfg else None)
-    return [outputs[0].text for outputs in found]
+    best = [outputs[0].text for outputs in found]
+    if mask and (preparation := preparation_of(folder)):
+        return list(map(Said(preparation).mend, inputs, best))
+    return best
 
 
 def _read(file: Path, inputs: list[str], test: Path) -> list[str]:

@@ -69,7 +69,12 @@ CfgJoint = Annotated[
         "or nothing. Default: space; with the categories of raw text: words."
     ),
 ]
-Mask = Annotated[bool, typer.Option("--mask/--no-mask", help="Only write outputs of the run's output CFG, if any.")]
+Mask = Annotated[
+    bool,
+    typer.Option(
+        "--mask/--no-mask", help="Only write outputs of the run's output CFG, if any, with values of the input."
+    ),
+]
 TorchThreads = Annotated[
     int | None, typer.Option("--threads", min=1, max=1024, help="CPU threads; default: chosen by torch.")
 ]

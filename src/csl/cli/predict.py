@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -61,7 +62,7 @@ def predict(
     from csl.examples import split_tokens
     from csl.examples.formats import write_outputs
     from csl.files import refuse_input_as_output
-    from csl.runs.folder import output_cfg_of
+    from csl.runs.folder import output_cfg_of, preparation_of
 
     refuse_input_as_output(out, inputs)
     rows = reading.rows(inputs, inputs_only=not calibrate)
@@ -72,6 +73,7 @@ def predict(
         raise InputError("--output-cfg and --no-mask exclude each other; leave out one")
     need_torch()
     from csl.cli.confidence import Judge
+    from csl.preparing.said import Said
     from csl.seq2seq.mask import OutputMask
     from csl.seq2seq.predictor import Seq2Seq, use_threads
 
@@ -87,6 +89,12 @@ def predict(
             mask=OutputMask.read(output_cfg, model.codec, joint) if output_cfg else None,
             progress=lambda done: log.progress(f"predicted {done:,} of {len(sources):,}"),
         )  # fmt: skip
+        if mask and (preparation := preparation_of(run)):
+            said = Said(preparation)
+            found = [
+                [replace(p, text=said.mend(row.input, p.text)) for p in outputs]
+                for row, outputs in zip(rows.rows, found, strict=True)
+            ]
         if calibrate:
             for line in judge.calibrate(rows, found):
                 log.info(line)

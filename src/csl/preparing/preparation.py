@@ -6,7 +6,7 @@ All of it is learnt from the training pairs: the language of the outputs, values
 """
 
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -37,6 +37,7 @@ class Preparation:
     spacing: Spacing  # of outputs
     input_spacing: Spacing
     casing: Casing | None  # of inputs; None if case is kept
+    known: frozenset[str] = frozenset()  # words of inputs that are no values
 
     def words(self, text: str) -> tuple[str, ...]:
         """Cut an input into words in their normal form."""
@@ -67,19 +68,22 @@ class Preparation:
 
         A name is known by its capital, where values have one in training.
         """
+        readings = self.readings(text)
+        spans = [self.open_spans(text, reading.source, known) for reading in readings]
+        return [way for r, some in zip(readings, spans, strict=True) for way in self.values.open_readings(r, some)]
+
+    def open_spans(self, text: str, source: Sequence[str], known: Container[str]) -> list[tuple[int, int]]:
+        """Find the names and numbers that are not known in a reading of a text."""
         names = {normal(token) for token in cut(text).tokens if token[0].isupper() and self._capitals}
-        found = []
-        for reading in self.readings(text):
-            spans: list[tuple[int, int]] = []
-            for i, word in enumerate(reading.source):
-                if word in known or not (word in names or word[0].isdigit()):
-                    continue
-                if spans and spans[-1][1] == i:
-                    spans[-1] = (spans[-1][0], i + 1)
-                else:
-                    spans.append((i, i + 1))
-            found += self.values.open_readings(reading, spans)
-        return found
+        spans: list[tuple[int, int]] = []
+        for i, word in enumerate(source):
+            if word in known or not (word in names or word[0].isdigit()):
+                continue
+            if spans and spans[-1][1] == i:
+                spans[-1] = (spans[-1][0], i + 1)
+            else:
+                spans.append((i, i + 1))
+        return spans
 
     @cached_property
     def _capitals(self) -> bool:
@@ -110,6 +114,7 @@ class Preparation:
             "spacing": self.spacing.to_json(),
             "input_spacing": self.input_spacing.to_json(),
             "casing": self.casing.to_json() if self.casing else None,
+            "known": sorted(self.known),
         }
 
     @classmethod
@@ -122,6 +127,7 @@ class Preparation:
             Spacing.from_json(data["spacing"]),
             Spacing.from_json(data["input_spacing"]),
             Casing.from_json(data["casing"]) if data["casing"] is not None else None,
+            frozenset(data["known"]),
         )
 
 
@@ -171,7 +177,8 @@ def prepare(pairs: Sequence[tuple[str, str]], name: str = "", *, keep_case: bool
     examples = [Example(pair.source, pair.tree.tokens) for pair in linked]
     categories = Categories.learn(replaced, schema.orders)
     any_order = Categories.learn(replaced, {}) if schema.orders else categories
-    return Prepared(preparation, examples, categories, any_order.cfg, tuple(unread))
+    known = frozenset(word for example in examples for word in example.source if not is_placeholder(word))
+    return Prepared(replace(preparation, known=known), examples, categories, any_order.cfg, tuple(unread))
 
 
 def _filled(tokens: Sequence[str], values: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:

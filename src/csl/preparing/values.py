@@ -158,6 +158,10 @@ class Values:
         """Write words as training copies values of a type into outputs; None if it copies them in no one way."""
         return next((manner.write(words) for manner in self._manners if manner.type == kind), None)
 
+    def is_copied(self, kind: str, tokens: Words) -> bool:
+        """Whether tokens look like a value that training copies."""
+        return any(manner.type == kind and manner.fits(tokens) for manner in self._manners)
+
     def type_of(self, node: Node) -> str:
         """Name the type of a constituent that is a value."""
         name = type_name(node)
@@ -319,6 +323,12 @@ class _Manner:
     def write(self, words: Words) -> Words:
         """Give the tokens of a value that is on no list."""
         return (*self.before, *_copy(words, self.way), *self.after)
+
+    def fits(self, tokens: Words) -> bool:
+        """Whether tokens can be such a value."""
+        before, after = len(self.before), len(self.after)
+        around = tokens[:before] == self.before and tokens[len(tokens) - after :] == self.after
+        return around and len(tokens) > before + after
 
 
 def _split(text: str) -> Words:

@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 
 RECORD, RECIPE, README, GRAMMAR = "run.json", "recipe.toml", "README.md", "grammar.txt"
 CHECKPOINTS = "checkpoints"
-DECODING = "data/decoding.lark"  # a grammar of valid outputs, for `csl predict`
+DECODING = "data/decoding.lark"  # a grammar of valid outputs, for `csl predict` …
+PREPARATION = "data/preparation.json"  # … and the preparation that it is of
 PARTS = ("train", "dev", "test")
 VERSIONS = ("numpy", "numba", "pydantic", "torch", "transformers")
 MARK = "<!-- written by csl -->"
@@ -225,15 +226,8 @@ class RunFolder:
 
     def preparation(self) -> "Preparation | None":
         """Read how raw text was prepared, if it was."""
-        from csl.preparing.preparation import Preparation  # noqa: PLC0415 — slow to import
-
         path = self.file("prepared/preparation.json")
-        if path is None:
-            return None
-        try:
-            return Preparation.from_json(read_json(path))
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise InputError("not a preparation that csl wrote; redo the run with --no-resume", path) from error
+        return read_preparation(path) if path else None
 
     def parser(self) -> "Parser":
         """Read the parser: the model, for texts as they were given."""
@@ -389,8 +383,28 @@ def run_of(model: Path) -> Path | None:
     return next((folder for folder in folders if (folder / RECORD).is_file()), None)
 
 
+def read_preparation(path: Path) -> "Preparation":
+    """Read how raw text was prepared."""
+    from csl.preparing.preparation import Preparation  # noqa: PLC0415 — slow to import
+
+    try:
+        return Preparation.from_json(read_json(path))
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise InputError("not a preparation that csl wrote; redo the run with --no-resume", path) from error
+
+
+def preparation_of(model: Path) -> "Preparation | None":
+    """Read how the raw text was prepared that a model's synthetic pairs are from, if it was."""
+    path = _first(model, "prepared/preparation.json", PREPARATION)
+    return read_preparation(path) if path else None
+
+
 def output_cfg_of(model: Path) -> Path | None:
     """Find what the run of a model knows of valid outputs: an output CFG, or a Lark grammar of raw text."""
+    return _first(model, "prepared/decoding.lark", DECODING, "data/output.cfg")
+
+
+def _first(model: Path, *names: str) -> Path | None:
+    """Find the first of these files that the run of a model has."""
     run = run_of(model)
-    names = ("prepared/decoding.lark", DECODING, "data/output.cfg")
     return next((run / name for name in names if (run / name).is_file()), None) if run else None

@@ -14,11 +14,11 @@ from csl.examples.formats import container_of, read_rows
 from csl.examples.formats.keeping import is_plain, save_rows
 from csl.examples.formats.row import Rows
 from csl.examples.mixture import one_language
-from csl.files import hash_file, hash_folder, read_lines, write_text
+from csl.files import hash_file, hash_folder, read_json, read_lines, write_json, write_text
 from csl.grammar.notation import read_rules
 from csl.grammar.output_cfg import OutputCfg
 from csl.log import Log
-from csl.runs.folder import DECODING, PARTS, Figures
+from csl.runs.folder import DECODING, PARTS, PREPARATION, Figures
 from csl.runs.recipe import READING, DataOptions
 from csl.runs.stage import Stage, Work
 
@@ -67,6 +67,9 @@ class Data(Stage):
             figures["labelled"] = write_examples(folder / "labelled.tsv", _examples(data, "labelled"))
         if data.decoding:
             write_text(work.folder.path / DECODING, "".join(f"{line}\n" for _, line in read_lines(data.decoding)))
+            beside = Path(data.decoding).with_name(Path(PREPARATION).name)
+            if beside.is_file():
+                write_json(work.folder.path / PREPARATION, read_json(beside))
         if data.values:
             write_text(folder / "values.tsv", "".join(f"{line}\n" for _, line in read_lines(data.values)))
         return figures

@@ -1,0 +1,52 @@
+"""Values that an input does not say give way to those that it says."""
+
+import pytest
+
+from csl.preparing.said import Said
+
+from .conftest import Learnt
+
+CITIES = "answer(city(loc_2(stateid('{}'))))"
+
+
+@pytest.fixture(scope="module")
+def said(learnt: Learnt) -> Said:
+    return Said(learnt.prepared.preparation)
+
+
+@pytest.mark.parametrize("name", ["Ohio", "Nebraska", "West Virginia", "New York"])
+def test_a_name_of_the_input_takes_the_place_of_another(said: Said, name: str) -> None:
+    wrong, right = CITIES.format("texas"), CITIES.format(name.lower())
+    assert said.mend(f"What cities are in {name}?", wrong) == right
+    assert said.mend(f"What cities are in {name}?", right) == right
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "What cities are in Texas?",
+        "What cities are in Texas and Nebraska?",
+        "What cities are in the Texan plain, Nebraska?",
+        "What cities are in Nebraska, not in Delaware?",
+        "What cities are there?",
+    ],
+    ids=["said", "said beside another", "another form of it is said", "two names", "no name"],
+)
+def test_other_outputs_stay_as_they_are(said: Said, source: str) -> None:
+    assert said.mend(source, CITIES.format("texas")) == CITIES.format("texas")
+
+
+def test_of_two_values_only_the_unsaid_one_is_replaced(said: Said, learnt: Learnt) -> None:
+    both = learnt.prepared.examples[-1]
+    states = [e for e in learnt.prepared.preparation.values.entries if e.type == "stateid"]
+    names = [token for token in both.source if token.startswith("«")]
+    values = dict(zip(names, states, strict=False))
+    preparation = learnt.prepared.preparation
+    source, right = preparation.input(both.source, values), preparation.output(both.target, values)
+    wrong = preparation.output(both.target, values | {names[1]: states[-1]})
+    assert wrong != right
+    assert said.mend(source, wrong) == right
+
+
+def test_what_is_no_output_of_the_language_stays(said: Said) -> None:
+    assert said.mend("What cities are in Nebraska?", "answer(city(") == "answer(city("
