@@ -1,9 +1,9 @@
-"""Validity of synthetic pairs of raw text: are their outputs of the language, and does each slot hold what belongs there?
+"""Validity of synthetic pairs of raw text: are outputs of the language, and does each slot hold what belongs there?
 
     python benchmarks/validity.py FOLDER [SET ...] [--funql FILE]
 
 FOLDER has a folder for each data set, with a train and a test file in any format that `csl augment` reads. Of 2,000
-synthetic pairs, drawn as with `csl augment --force`: how many outputs the parser of their language reads (`parsed`), and
+synthetic pairs, drawn as by `csl augment --force`: how many outputs the parser of their language reads (`parsed`), and
 in how many each operator, key or value type is in a slot where the correct outputs of training *or test* have it
 (`attested`; a lower bound, as no set has all valid outputs). FILE is `funql_grammar.txt` of GeoQuery: in its sets,
 `typed` is how many outputs the operator types of FunQL admit, beside the same share of the correct test outputs.
