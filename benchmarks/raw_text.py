@@ -3,8 +3,9 @@
     python benchmarks/raw_text.py FOLDER [SET ...]
 
 FOLDER has a folder for each data set, with a train and a test file in any format that `csl augment` reads. A line for
-each set: the seconds of `csl augment`; how many test inputs are parsed, how many correctly, and how many of those
-parsed; how many synthetic pairs there are. `benchmarks/categories.py` measures the categories.
+each set: the seconds of CPU time of `csl augment`; how many test inputs are parsed, how many correctly, and how many of
+those parsed; the same where the parser abstains as `csl parse` does; how many synthetic pairs there are, or why there
+are none. `benchmarks/categories.py` measures the categories.
 """
 
 import sys
@@ -26,15 +27,16 @@ MOST = 2000  # test pairs that are looked at
 
 def main(folder: Path, names: list[str]) -> None:
     """Print a line for each data set."""
-    print(f"{'set':34}{'s':>6}{'covered':>9}{'correct':>9}{'precise':>9}{'pairs':>8}")
+    shares = "".join(f"{name:>9}" for name in ("covered", "correct", "precise"))
+    print(f"{'set':34}{'s':>6}{shares}{shares}{'pairs':>8}")
     for train in sorted(folder.rglob("train.*")):
         name = train.parent.relative_to(folder).as_posix()
         if names and name not in names:
             continue
         with tempfile.TemporaryDirectory() as place:
-            start = time.perf_counter()
+            start = time.process_time()
             done = CliRunner().invoke(app, ["augment", str(train), "--out", f"{place}/run", "-n", str(NUMBER)])
-            seconds = time.perf_counter() - start
+            seconds = time.process_time() - start
             if done.exit_code:
                 print(f"{name:34}{seconds:6.0f}  {done.output.strip().splitlines()[-1][:80]}")
                 continue
@@ -43,12 +45,18 @@ def main(folder: Path, names: list[str]) -> None:
 
 
 def figures(run: RunFolder, test: list[Example]) -> str:
-    """Write the figures of a run."""
-    found = evaluate(run.parser(), test)
-    score = found.score
-    shares = [score.coverage, score.accuracy, score.precision]
-    text = "".join(f"{share:9.1%}" for share in shares)
-    return f"{text}{len(run.samples()):8,}{'' if not found.given_up else '  ' + found.given_up}"
+    """Write the figures of a run: without abstaining, and with it."""
+    parser = run.parser()
+    confidence = run.confidence(parser)
+    least = confidence.calibration.threshold if confidence else 0.0
+    found = evaluate(parser, test, sure=confidence.of if confidence else None, least=least)
+    text = "".join(
+        f"{share:9.1%}"
+        for score in (found.always, found.score)
+        for share in (score.coverage, score.accuracy, score.precision)
+    )
+    why = run.record.stages["check"].figures["refused"]
+    return f"{text}{len(run.samples()):8,}  {why}{found.given_up}"
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ ROWS = [
     ["parsing"],
     ["grammar"],
     ["engine", "examples"],
-    ["kernels", "lock", "arrays", "options", "hub", "languages"],
+    ["kernels", "lock", "arrays", "options", "hub", "languages", "logistic"],
     ["files", "log"],
     ["errors"],
 ]

@@ -8,7 +8,18 @@ import typer
 from rich.table import Table
 
 from csl.cli.console import Messages, new_console
-from csl.cli.options import Budget, CpuThreads, Device, InferenceOption, Mask, Reading, parser_of, shares_options
+from csl.cli.options import (
+    AbstainBelow,
+    Abstaining,
+    Budget,
+    CpuThreads,
+    Device,
+    InferenceOption,
+    Mask,
+    Reading,
+    parser_of,
+    shares_options,
+)
 from csl.errors import InputError, nearest
 
 if TYPE_CHECKING:
@@ -32,6 +43,7 @@ def evaluate(
     device: Device = "auto",
     mask: Mask = True,
     inference: InferenceOption = None,
+    abstain_below: AbstainBelow = None,
     *,
     budget: Budget,
     threads: CpuThreads = 1,
@@ -39,8 +51,9 @@ def evaluate(
 ) -> None:
     """Compare outputs for the inputs of TEST with its outputs, as their language does; white space does not count.
 
-    Accuracy counts all examples, precision those that get an output. Log probabilities, of a parser, are means over the
-    pairs that the grammar derives.
+    Accuracy counts all examples, precision those that get an output. A parser of raw text abstains where it is not
+    sure; figures without that are given too. Log probabilities, of a parser, are means over the pairs that the grammar
+    derives.
     """
     from csl.examples import Example, write_examples
     from csl.examples.score import Match, correct, score
@@ -60,11 +73,16 @@ def evaluate(
 
         limits = Limits.of(budget.max_memory, budget.timeout)
         parser = parser_of(what, inference)
+        abstaining = Abstaining.of(what, parser, abstain_below)
         examples = reading.examples(test)
         with Messages("parsing …", stderr=True):
-            found = measure(parser, examples, Threads(threads), limits, how)
+            found = measure(parser, examples, Threads(threads), limits, how, abstaining.sure, abstaining.least)
         outputs = found.outputs
         console.print(score_table(found.groups, found.score))
+        if remark := abstaining.remark(found.unsure, len(examples)):
+            without = found.always
+            shares = f"accuracy {without.accuracy:.1%}, coverage {without.coverage:.1%}"
+            console.print(f"{remark}; without abstaining {shares}, precision {without.precision:.1%}")
         console.print(
             f"{found.derivable:,} of {len(examples):,} pairs derivable: "
             f"mean log p(x, y) {found.log_p_xy:.3f}, mean log p(y | x) {found.log_p_y_given_x:.3f}"

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, is_dataclass
 from functools import wraps
 from inspect import Parameter, Signature, signature
+from math import exp
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
@@ -15,10 +16,15 @@ from csl.cli.console import new_console
 from csl.errors import InputError, nearest
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from csl.engine import Threads
     from csl.examples import Example
     from csl.examples.formats import Rows
     from csl.model.model import Model
-    from csl.preparing.parser import Parser
+    from csl.parsing.limits import Abstained, Limits
+    from csl.preparing.confidence import Confidence
+    from csl.preparing.parser import Answer, Parser
     from csl.runs.recipe import Recipe
 
 EXAMPLES = "Examples: TSV, CSV, JSON lines, chats, Parquet, a Hugging Face dataset; -: standard input."
@@ -209,6 +215,57 @@ def parser_of(run: Path, inference: str | None = None) -> "Parser":
     from csl.runs.folder import RunFolder
 
     return Parser(model_of(run, inference), RunFolder.open(run).preparation())
+
+
+AbstainBelow = Annotated[
+    float | None,
+    typer.Option(
+        "--abstain-below", min=0, max=1,
+        help="Give no output where the confidence is below this: of raw text that csl augment has checked the "
+        "probability that it is correct, else p(output | input). Default: what the check found, else 0; 0: never.",
+    ),
+]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Abstaining:
+    """A parser that gives no output where it is less sure than `least`."""
+
+    parser: "Parser"
+    confidence: "Confidence | None"
+    least: float
+
+    @classmethod
+    def of(cls, run: Path, parser: "Parser", least: float | None) -> "Abstaining":
+        """Take the confidence of a run, and where its check found it to be enough unless `least` is given."""
+        from csl.runs.folder import RunFolder
+
+        confidence = RunFolder.open(run).confidence(parser)
+        chosen = confidence.calibration.threshold if confidence else 0.0
+        return cls(parser, confidence, chosen if least is None else least)
+
+    @property
+    def measure(self) -> str:
+        """What is compared with `least`."""
+        return "the confidence" if self.confidence else "p(output | input)"
+
+    def sure(
+        self, texts: "Sequence[str]", found: "Sequence[Answer | Abstained]", engine: "Threads", limits: "Limits"
+    ) -> list[float]:
+        """Say how sure the outputs of texts are; 0 where there is none."""
+        from csl.preparing.parser import Answer
+
+        if self.confidence:
+            return self.confidence.of(texts, found, engine, limits)
+        answers = [answer for answer in found if isinstance(answer, Answer)]
+        given = iter(self.parser.log_probs_given_inputs(answers, engine, limits))
+        return [exp(next(given)) if isinstance(answer, Answer) else 0.0 for answer in found]
+
+    def remark(self, unsure: int, total: int) -> str:
+        """Say how many inputs get no output; nothing if none does."""
+        if not unsure:
+            return ""
+        return f"{unsure:,} of {total:,} inputs get no output: {self.measure} is below {self.least:g}"
 
 
 @dataclass(frozen=True)

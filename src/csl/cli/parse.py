@@ -2,7 +2,7 @@
 
 import os
 import sys
-from math import exp
+from dataclasses import dataclass
 from pathlib import Path
 from textwrap import shorten
 from typing import TYPE_CHECKING, Annotated
@@ -10,7 +10,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from csl.cli.console import Messages, new_console
-from csl.cli.options import Budget, CpuThreads, InferenceOption, OutFormat, Reading, parser_of, shares_options
+from csl.cli.options import (
+    AbstainBelow,
+    Abstaining,
+    Budget,
+    CpuThreads,
+    InferenceOption,
+    OutFormat,
+    Reading,
+    parser_of,
+    shares_options,
+)
 from csl.errors import InputError
 
 if TYPE_CHECKING:
@@ -19,7 +29,7 @@ if TYPE_CHECKING:
     from csl.engine import Threads
     from csl.examples.formats import Rows
     from csl.parsing.limits import Abstained, Limits
-    from csl.preparing.parser import Answer, Parser
+    from csl.preparing.parser import Answer
 
 SHOWN = 200  # characters of an input without an output
 
@@ -36,9 +46,10 @@ def parse(
     scores: Annotated[
         bool, typer.Option("--scores", help="Give log p of the derivation and log p(output | input) too.")
     ] = False,
-    abstain_below: Annotated[
-        float, typer.Option(min=0, max=1, help="Give no output where p(output | input) is below this.")
-    ] = 0,
+    confidence: Annotated[
+        bool, typer.Option("--confidence", help="Give the probability that the output is correct too; of raw text.")
+    ] = False,
+    abstain_below: AbstainBelow = None,
     format: OutFormat = None,
     inference: InferenceOption = None,
     *,
@@ -57,18 +68,57 @@ def parse(
     limits = Limits.of(budget.max_memory, budget.timeout)
     if file and literal:
         raise InputError("--file and --text exclude each other")
-    parser = parser_of(run, inference)
-    engine = Threads(threads)
+    how = _How(
+        Abstaining.of(run, parser_of(run, inference), abstain_below), scores, confidence, Threads(threads), limits
+    )
     if text is None:
-        _parse_lines(parser, scores, abstain_below, engine, limits)
+        _parse_lines(how)
     elif is_file(text, file, literal):
-        rows = reading.rows(Path(text), inputs_only=True)
-        _parse_file(parser, rows, scores, abstain_below, engine, limits, format)
-    elif not _parse_one(parser, text, scores, abstain_below, engine, limits):
+        _parse_file(how, reading.rows(Path(text), inputs_only=True), format)
+    elif not _parse_one(how, text):
         raise typer.Exit(1)
 
 
-def _parse_lines(parser: "Parser", scores: bool, least: float, engine: "Threads", limits: "Limits") -> None:
+@dataclass(frozen=True)
+class _How:
+    """How inputs are parsed, and what is shown beside outputs."""
+
+    abstaining: "Abstaining"
+    scores: bool
+    confidence: bool
+    engine: "Threads"
+    limits: "Limits"
+
+    def __post_init__(self) -> None:
+        if self.confidence and not self.abstaining.confidence:
+            raise InputError(
+                "--confidence: the run has none; `csl augment` finds it for raw text, where there is enough"
+            )
+
+    def answers(self, texts: list[str]) -> "list[tuple[Answer | Abstained, float]]":
+        """Give the outputs of inputs, and how sure they are; 1 where nobody asks."""
+        asked = self.confidence or self.abstaining.least > 0
+        with Messages("parsing …", stderr=True):
+            found = self.abstaining.parser.answers(texts, self.engine, self.limits)
+            sure = self.abstaining.sure(texts, found, self.engine, self.limits) if asked else [1.0] * len(texts)
+        return list(zip(found, sure, strict=True))
+
+    def columns(self, answer: "Answer | None", sure: float) -> dict[str, str]:
+        """Give what is shown beside an output."""
+        found: dict[str, str] = {}
+        if self.scores:
+            values = ("", "")
+            if answer:
+                parser = self.abstaining.parser
+                [given] = parser.log_probs_given_inputs([answer], self.engine, self.limits)
+                values = (f"{answer.log_prob:.3f}", f"{given:.3f}")
+            found |= dict(zip(("log_prob", "log_prob_given_input"), values, strict=True))
+        if self.confidence:
+            found["confidence"] = f"{sure:.3f}" if answer else ""
+        return found
+
+
+def _parse_lines(how: _How) -> None:
     """Parse what is typed at a prompt, or comes from a pipe."""
     if sys.stdin is None:
         raise InputError("no INPUT, and standard input is closed")
@@ -79,7 +129,7 @@ def _parse_lines(parser: "Parser", scores: bool, least: float, engine: "Threads"
         except EOFError:
             break
         if line.strip():
-            _parse_one(parser, line, scores, least, engine, limits)
+            _parse_one(how, line)
 
 
 def is_file(text: str, file: bool, literal: bool) -> bool:
@@ -90,73 +140,53 @@ def is_file(text: str, file: bool, literal: bool) -> bool:
     return file
 
 
-def _parse_one(parser: "Parser", text: str, scores: bool, least: float, engine: "Threads", limits: "Limits") -> bool:
-    """Print the output of one input, if its p(output | input) is `least` or more; tell whether there is one."""
+def _parse_one(how: _How, text: str) -> bool:
+    """Print the output of one input, if it is sure enough; tell whether there is one."""
     from csl.parsing.limits import Abstained
 
-    (found,) = _answers(parser, [text], engine, limits)
+    [(found, sure)] = how.answers([text])
+    shown = shorten(text, SHOWN, placeholder=" …")
     if isinstance(found, Abstained):
-        unknown = parser.unknown(text)
-        shown, some = (shorten(words, SHOWN, placeholder=" …") for words in (text, ", ".join(unknown)))
+        unknown = how.abstaining.parser.unknown(text)
+        some = shorten(", ".join(unknown), SHOWN, placeholder=" …")
         why = f"no rule knows: {some}" if unknown else "no derivation spans it, or none to a valid output"
         covered = found is not Abstained.NOT_COVERED
         line = f"given up: {shown} ({found.value})" if covered else f"not covered: {shown} ({why})"
         new_console(stderr=True).print(line)
         return False
-    given = parser.log_probs_given_inputs([found], engine, limits)[0] if scores or least else 0.0
-    if least and not exp(given) >= least:  # nor where it is not a number
-        new_console(stderr=True).print(f"not sure: {shorten(text, SHOWN, placeholder=' …')} (p = {exp(given):.3f})")
+    if not sure >= how.abstaining.least:  # nor where it is not a number
+        name = how.abstaining.measure
+        new_console(stderr=True).print(f"not sure: {shown} ({name} is {sure:.3f}; --abstain-below 0 gives it anyway)")
         return False
-    score = f"{found.log_prob:.3f}\t{given:.3f}\t" if scores else ""
-    typer.echo(score + found.text)
+    typer.echo("\t".join([*how.columns(found, sure).values(), found.text]))
     return True
 
 
-def _answers(parser: "Parser", texts: list[str], engine: "Threads", limits: "Limits") -> "list[Answer | Abstained]":
-    with Messages("parsing …", stderr=True):
-        return parser.answers(texts, engine, limits)
-
-
-def _parse_file(
-    parser: "Parser",
-    rows: "Rows",
-    scores: bool,
-    least: float,
-    engine: "Threads",
-    limits: "Limits",
-    format: str | None,
-) -> None:
+def _parse_file(how: _How, rows: "Rows", format: str | None) -> None:
     """Write the rows of a file with their outputs."""
     from csl.examples.formats import write_outputs
     from csl.parsing.limits import Abstained, given_up
 
-    texts = [row.input for row in rows.rows]
+    texts, least = [row.input for row in rows.rows], how.abstaining.least
     without: list[Abstained] = []
-    unsure: list[float] = []
+    unsure = 0
 
     def outputs() -> "Iterator[dict[str, object]]":
-        for found in _answers(parser, texts, engine, limits):
+        nonlocal unsure
+        for found, sure in how.answers(texts):
             answer = None if isinstance(found, Abstained) else found
             without.extend([found] if isinstance(found, Abstained) else [])
-            asked = [answer] if answer and (scores or least) else []
-            [given] = parser.log_probs_given_inputs(asked, engine, limits) or [0.0]
-            if answer and least and not exp(given) >= least:  # nor where it is not a number
-                unsure.append(given)
+            if answer and not sure >= least:  # nor where it is not a number
+                unsure += 1
                 answer = None
-            columns: dict[str, object] = {"output": answer.text if answer else ""}
-            if scores:
-                values = (f"{answer.log_prob:.3f}", f"{given:.3f}") if answer else ("", "")
-                columns |= dict(zip(("log_prob", "log_prob_given_input"), values, strict=True))
-            yield columns
+            yield {"output": answer.text if answer else "", **how.columns(answer, sure)}
 
     write_outputs("-", rows, outputs(), format=format)
     missing = without.count(Abstained.NOT_COVERED)
     lines = [
         f"{missing:,} of {len(texts):,} inputs not covered" if missing else "",
         given_up(without, len(texts)),
-        f"{len(unsure):,} of {len(texts):,} inputs get no output: p(output | input) is below {least:g}"
-        if unsure
-        else "",
+        how.abstaining.remark(unsure, len(texts)),
     ]
     for line in filter(None, lines):
         new_console(stderr=True).print(line)

@@ -1,12 +1,13 @@
 """Raw text that is held out: what a grammar, learnt without it, makes of it.
 
 A template is an output with types in place of values. To see both what is like training and what recombines it, each of
-a few splits holds out all pairs of every tenth template, and every tenth of the other pairs. The others are prepared
-from scratch. Of large sets only so many pairs are looked at that this stays cheap; the same data has the same splits.
+a few splits holds out all pairs of a tenth of the templates, and a tenth of the other pairs; one split holds out the
+longest templates. The others are prepared from scratch. Of large sets only so many pairs are looked at that this stays
+cheap; the same data has the same splits.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,7 +20,7 @@ from csl.preparing.values import template
 Words = tuple[str, ...]
 
 SPLITS = 3
-HELD_OUT = 10  # every tenth template, and every tenth pair of the others
+HELD_OUT = 10  # a tenth of the templates, and a tenth of the other pairs
 MOST_PAIRS = 1000  # of a set
 MOST_OF_TEMPLATE = 10  # pairs of a held-out template that are looked at
 
@@ -31,6 +32,7 @@ class Split:
     rest: list[Example]
     known: list[Example]
     new: list[Example]
+    template_of: Mapping[Example, Words]
 
     def prepared(self, preparation: Preparation, values: Listed | None = None) -> Prepared:
         """Prepare the pairs to learn from, in the language that is known, with the values of a list."""
@@ -46,21 +48,31 @@ def splits(examples: Sequence[Example], preparation: Preparation) -> Iterator[Sp
     if len(distinct) > MOST_PAIRS:
         distinct = [distinct[i] for i in np.sort(rng.choice(len(distinct), MOST_PAIRS, replace=False))]
     of = {pair: template(preparation.example(pair.source_text, pair.target_text).target) for pair in distinct}
-    names = list(dict.fromkeys(of.values()))
-    order = rng.permutation(len(names))
-    for first in range(SPLITS):
-        new = {names[i] for i in order[first::HELD_OUT]} if len(names) > 1 else set()
+    for new in _held_out(list(of.values()), rng):
         others = [pair for pair in distinct if of[pair] not in new]
         chosen = {others[i] for i in rng.permutation(len(others))[::HELD_OUT]}
         rest = [pair for pair in others if pair not in chosen]
-        if not rest:
-            continue
-        left = {of[pair] for pair in rest}
-        seen: Counter[Words] = Counter()
-        known, unknown = [pair for pair in others if pair in chosen and of[pair] in left], list[Example]()
-        for pair in distinct:
-            if of[pair] not in left:
-                seen[of[pair]] += 1
-                if seen[of[pair]] <= MOST_OF_TEMPLATE:
-                    unknown.append(pair)
-        yield Split(rest, known, unknown)
+        if rest:
+            left, seen = {of[pair] for pair in rest}, Counter[Words]()
+            unknown: list[Example] = []
+            for pair in distinct:
+                if of[pair] not in left:
+                    seen[of[pair]] += 1
+                    if seen[of[pair]] <= MOST_OF_TEMPLATE:
+                        unknown.append(pair)
+            known = [pair for pair in others if pair in chosen and of[pair] in left]
+            yield Split(rest, known, unknown, of)
+
+
+def _held_out(templates: Sequence[Words], rng: np.random.Generator) -> Iterator[set[Words]]:
+    """Choose templates to hold out: every tenth in an order at random, and last the longest."""
+    names = list(dict.fromkeys(templates))
+    order = rng.permutation(len(names))
+    for first in range(SPLITS - 1):
+        yield {names[i] for i in order[first::HELD_OUT]} if len(names) > 1 else set()
+    pairs, longest = Counter(templates), set[Words]()
+    for name in sorted(names, key=lambda name: (-len(name), name)):
+        longest.add(name)
+        if HELD_OUT * sum(pairs[other] for other in longest) >= len(templates):
+            break
+    yield longest if len(names) > 1 else set()

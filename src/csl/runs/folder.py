@@ -30,11 +30,13 @@ from csl.runs.recipe import Recipe, read_recipe
 
 if TYPE_CHECKING:
     from csl.model.model import Model
+    from csl.preparing.confidence import Confidence
     from csl.preparing.parser import Parser
     from csl.preparing.preparation import Preparation
 
 RECORD, RECIPE, README, GRAMMAR = "run.json", "recipe.toml", "README.md", "grammar.txt"
 CHECKPOINTS = "checkpoints"
+CONFIDENCE, CONFIDENCE_PHRASES = "confidence.json", "confidence.npz"
 DECODING = "data/decoding.lark"  # a grammar of valid outputs, for `csl predict` …
 PREPARATION = "data/preparation.json"  # … and the preparation that it is of
 PARTS = ("train", "dev", "test")
@@ -234,6 +236,25 @@ class RunFolder:
         from csl.preparing.parser import Parser  # noqa: PLC0415 — slow to import
 
         return Parser(self.model(), self.preparation())
+
+    def confidence(self, parser: "Parser") -> "Confidence | None":
+        """Read how confident to be of the parser's outputs, if the check of raw text said so."""
+        from csl.model.model import Model  # noqa: PLC0415 — slow to import
+        from csl.preparing.confidence import Calibration, Confidence, Evidence  # noqa: PLC0415
+
+        path = self.file(CONFIDENCE)
+        if path is None:
+            return None
+        phrases = Model.load(self.needed(CONFIDENCE_PHRASES, "csl augment --no-resume"))
+        return Confidence(Evidence(parser, phrases, self.training()), Calibration.load(path))
+
+    def checked_phrases(self, seed: int) -> "Model | None":
+        """Read the grammar of phrases that the check learnt from all examples, if it did so with this seed."""
+        from csl.model.model import Model  # noqa: PLC0415 — slow to import
+
+        check = self.record.stages.get("check")
+        path = self.file(CONFIDENCE_PHRASES) if check and check.figures.get("seed") == seed else None
+        return Model.load(path) if path else None
 
     def grammar(self) -> Grammar:
         """Read the grammar."""

@@ -2,8 +2,7 @@
 
 Its log-odds are a weighted sum of `FEATURES`: the log-odds of the network's p(output | input), whether the parser has
 the same output, another or none, and the log-odds of the parser's own p(output | input). The weights are fitted on
-held-out examples: logistic regression by Newton's method, with a normal prior of deviation 1 around the network's own
-probability, so that few examples change little. Cost: linear in the examples, milliseconds for thousands.
+held-out examples (`csl.logistic`), with a prior around the network's own probability.
 """
 
 from collections.abc import Sequence
@@ -11,21 +10,19 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
 from csl.errors import InputError
 from csl.examples.score import same_output
 from csl.files import read_json, write_json
+from csl.logistic import Floats, fit_weights, log_odds, probabilities
 from csl.seq2seq.predictions import Prediction
 
 FEATURES = ("bias", "network", "same", "other", "parser_same", "parser_other")
 PRIOR = np.array([0.0, 1, 0, 0, 0, 0])  # the mean of the weights
 FILE = "confidence.json"  # beside the files of a model
-LARGEST = 8.0  # of log-odds: 0.9997
 POINTS = 20  # of a risk-coverage curve
 REMEDY = "calibrate it: csl predict RUN EXAMPLES --calibrate"
 
-Floats = npt.NDArray[np.float64]
 Opinion = tuple[str, float]  # the output of a parser, and its log p(output | input)
 
 
@@ -45,8 +42,7 @@ def features_of(predictions: Sequence[Prediction], opinions: Sequence[Opinion | 
 def _log_odds(log_prob: float | None) -> float:
     if log_prob is None:
         raise ValueError("a prediction without a score has no confidence")
-    found = np.nan_to_num(log_prob - np.log(-np.expm1(min(log_prob, -1e-9))), neginf=-LARGEST)  # nan: 0, not known
-    return float(np.clip(found, -LARGEST, LARGEST))
+    return log_odds(log_prob)
 
 
 @dataclass(frozen=True)
@@ -60,20 +56,12 @@ class Calibration:
     @classmethod
     def fit(cls, features: Floats, right: Sequence[bool], *, parser: bool) -> "Calibration":
         """Fit the weights to the features of outputs, and whether each is right."""
-        wanted, weights = np.array(right, float), PRIOR.copy()
-        for _ in range(100):
-            found = _probabilities(features, weights)
-            gradient = features.T @ (found - wanted) + weights - PRIOR
-            curvature = (features.T * (found * (1 - found))) @ features + np.eye(len(weights))
-            step = np.linalg.solve(curvature, gradient)
-            weights = weights - step / max(1.0, np.abs(step).max())  # far from the optimum, a whole step overshoots
-            if np.abs(step).max() < 1e-9:
-                break
-        return cls(tuple(round(float(weight), 6) for weight in weights), len(wanted), parser)
+        weights = fit_weights(features, np.array(right, float), PRIOR)
+        return cls(tuple(round(float(weight), 6) for weight in weights), len(right), parser)
 
     def confidences(self, features: Floats) -> list[float]:
         """Give the probability that each output is correct."""
-        return [float(value) for value in _probabilities(features, np.array(self.weights))]
+        return [float(value) for value in probabilities(features, np.array(self.weights))]
 
     def save(self, model: Path) -> Path:
         """Write it to the folder of a model."""
@@ -97,11 +85,6 @@ class Calibration:
 
 def _folder(model: Path) -> Path:
     return model / "model" if (model / "model").is_dir() else model
-
-
-def _probabilities(features: Floats, weights: Floats) -> Floats:
-    found: Floats = 1 / (1 + np.exp(-features @ weights))
-    return found
 
 
 def risk_coverage(confidences: Sequence[float], right: Sequence[bool]) -> list[tuple[float, float]]:

@@ -6,13 +6,13 @@ synthetic pairs are drawn from: these are new combinations, as the pairs are.
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from csl.engine import ONE_THREAD, Threads
 from csl.examples import Example
-from csl.examples.score import Score, score
+from csl.examples.score import Score, correct, score
 from csl.files import read_lines
 from csl.grammar import Grammar, Rule
 from csl.grammar.output_cfg import OutputCfg
@@ -20,15 +20,17 @@ from csl.induction.auto import choose
 from csl.induction.config import InductionConfig
 from csl.induction.induce import induce
 from csl.log import Log
+from csl.logistic import Floats
 from csl.model.config import FitConfig
 from csl.model.fit import fit
 from csl.model.model import Model
-from csl.preparing.held_out import SPLITS, splits
+from csl.preparing.confidence import Calibration, Evidence
+from csl.preparing.held_out import SPLITS, Split, splits
 from csl.preparing.parser import Answer, Parser
 from csl.preparing.phrases import learn_phrases
 from csl.preparing.preparation import Preparation
 from csl.preparing.value_lists import Listed, listed
-from csl.runs.folder import Figures
+from csl.runs.folder import CONFIDENCE, CONFIDENCE_PHRASES, Figures
 from csl.runs.recipe import AUTO
 from csl.runs.stage import Stage, Work
 from csl.runs.stages.induce import options_of
@@ -39,6 +41,7 @@ FEW_OPEN_RULES = 5
 LOW_COVERAGE = 0.2
 LEAST = 0.05  # of the held-out inputs must be covered, or samples of raw text are unlike what comes
 PRECISE = 0.5  # of the held-out inputs that are covered must be parsed correctly, or samples of raw text do harm
+ENOUGH_TO_CALIBRATE = 50  # held-out inputs, to say how confident to be
 ENOUGH = 20  # held-out inputs with new templates, to judge by
 CFG_COST = 0.05  # of the held-out inputs, that an output CFG may cost
 NONE = Score(0, 0, 0)
@@ -50,7 +53,10 @@ class Check(Stage):
     name = "check"
     reads = ("data/train.tsv", "grammar.txt", "model.npz")
     may_read = ("data/seed_rules.txt", "data/output.cfg", "data/values.tsv", "prepared/")
-    artefacts = {}
+    artefacts = {
+        "confidence.json": "the confidence of parses of raw text, and from which on they are given",
+        "confidence.npz": "the grammar of phrases, which confidences ask",
+    }
 
     def options(self, work: Work) -> Any:
         return {"induction": options_of(work.recipe.induction), "fit": options_of(work.recipe.fit)}
@@ -62,16 +68,24 @@ class Check(Stage):
         preparation, auto = folder.preparation(), work.recipe.induction.preset == AUTO
         more = folder.file("data/values.tsv") if preparation else None
         values = listed(preparation, read_lines(more), more) if preparation and more else None
-        return check(
+        figures = check(
             folder.examples(), induction, fitting, grammar=folder.grammar(), preparation=preparation, values=values,
             seed_rules=folder.given_seed_rules(), auto=auto, output_cfg=folder.given_cfg(), engine=work.engine,
         )  # fmt: skip
+        if figures["confidence"]:
+            Calibration(**figures["confidence"]).save(folder.path / CONFIDENCE)
+            log.progress("learning phrases …")
+            learnt = folder.training(), folder.seed_rules(), folder.output_cfg()
+            learn_phrases(*learnt, fitting.seed, work.engine).save(folder.path / CONFIDENCE_PHRASES)
+        return figures
 
     def summary(self, figures: Figures) -> str:
         new = Score(**figures["new"])
         templates = f"; of {new.examples:,} with new templates, by phrases, {_counts(new)}" if new.examples else ""
         found = Score(figures["examples"], figures["covered"], figures["right"])
-        return f"learnt from the others, of {found.examples:,} held-out inputs {_counts(found)}{templates}"
+        sure = figures["confidence"]
+        given = f"; outputs are given from a confidence of {sure['threshold']:.2f} on" if sure else ""
+        return f"learnt from the others, of {found.examples:,} held-out inputs {_counts(found)}{templates}{given}"
 
 
 def check(  # noqa: PLR0913 — what was learnt, and from what, all by name
@@ -99,16 +113,24 @@ def check(  # noqa: PLR0913 — what was learnt, and from what, all by name
         found = induce(pairs, induction, seeds=seeds, output_cfg=cfg, engine=engine).grammar
         return fit(found, pairs, quick, output_cfg=cfg, engine=engine).model
 
+    calibration: Calibration | None = None
     if preparation:
-        found, new = NONE, NONE
+        found, new, judged = NONE, NONE, list[Judged]()
         for number, split in enumerate(splits(examples, preparation), 1):
             log.progress(f"learning from some of the examples, to check on others: {number} of {SPLITS} …")
             again = split.prepared(preparation, values)
             seeds, cfg = [*seed_rules, *again.seed_rules], output_cfg or again.categories.cfg
             parser = Parser(learn(again.examples, seeds, cfg), again.preparation)
-            phrases = Parser(learn_phrases(again.examples, seeds, cfg, fitting.seed, engine), again.preparation)
-            found += _score(parser, [*split.known, *split.new], engine)
-            new += _score(phrases, split.new, engine)
+            phrases = learn_phrases(again.examples, seeds, cfg, fitting.seed, engine)
+            judged.append(_judge(Evidence(parser, phrases, again.examples), split, engine))
+            found += judged[-1].score
+            new += _score(Parser(phrases, again.preparation), split.new, engine)
+        if found.examples >= ENOUGH_TO_CALIBRATE and found.covered:
+            calibration = Calibration.fit(
+                np.concatenate([part.features for part in judged]),
+                [right for part in judged for right in part.right],
+                [group for part in judged for group in part.templates],
+            )
         warnings = _warnings(grammar, found, None)
     else:
         log.progress("learning from nine tenths of the examples, to check on the rest …")
@@ -125,7 +147,30 @@ def check(  # noqa: PLR0913 — what was learnt, and from what, all by name
     return {
         **asdict(found), "new": asdict(new), "warnings": warnings,
         "refused": refusal(found, new) if preparation else "",
+        "confidence": asdict(calibration) if calibration else None, "seed": fitting.seed,
     }  # fmt: skip
+
+
+class Judged(NamedTuple):
+    """How held-out inputs are parsed: counts, and of those that are covered what confidence is fitted to."""
+
+    score: Score
+    features: Floats
+    right: list[bool]
+    templates: list[tuple[str, ...]]
+
+
+def _judge(evidence: Evidence, split: Split, engine: Threads) -> Judged:
+    """Parse what a split holds out."""
+    pairs = [*split.known, *split.new]
+    found = evidence.parser.answers([pair.source_text for pair in pairs], engine)
+    outputs = [answer.text if isinstance(answer, Answer) else "" for answer in found]
+    right = correct(pairs, outputs)
+    covered = [k for k, answer in enumerate(found) if isinstance(answer, Answer)]
+    texts = [pairs[k].source_text for k in covered]
+    features = evidence.features(texts, [answer for answer in found if isinstance(answer, Answer)], engine)
+    templates = [split.template_of[pairs[k]] for k in covered]
+    return Judged(Score(len(pairs), len(covered), sum(right)), features, [right[k] for k in covered], templates)
 
 
 def _counts(found: Score) -> str:

@@ -133,8 +133,10 @@ def sampler_of(work: Work, options: SampleOptions) -> Sampler:
     cfg, train = folder.output_cfg(), folder.training()
     model = None
     if is_raw:
-        log.progress("learning phrases to sample from …")
-        model = learn_phrases(train, folder.seed_rules(), cfg, options.seed, work.engine)
+        model = folder.checked_phrases(options.seed)
+        if model is None:
+            log.progress("learning phrases to sample from …")
+            model = learn_phrases(train, folder.seed_rules(), cfg, options.seed, work.engine)
     config = for_raw_text(options, model) if model else only(SampleConfig, options)
     if config.needs_model and not model:
         model = folder.model()
