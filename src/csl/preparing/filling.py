@@ -110,12 +110,26 @@ class Filling:
         """Draw different values for the placeholders of a pair; None if a type has too few."""
         values: dict[str, Entry] = {}
         for token in filter(is_placeholder, pair.source):
-            taken = {entry.tokens for entry in values.values()}
-            free = [entry for entry in self._values[type_of_placeholder(token)] if entry.tokens not in taken]
+            kind = type_of_placeholder(token)
+            used = {entry.tokens for entry in values.values()}
+            taken = sorted(place for tokens in used for place in self._places[kind].get(tokens, ()))
+            free = len(self._values[kind]) - len(taken)
             if not free:
                 return None
-            values[token] = free[int(rng.integers(len(free)))]
+            drawn = int(rng.integers(free))
+            for place in taken:  # the free ones are counted: what is taken before the one that is drawn is skipped
+                drawn += place <= drawn
+            values[token] = self._values[kind][drawn]
         return values
+
+    @cached_property
+    def _places(self) -> Mapping[str, Mapping[Words, list[int]]]:
+        """Where in the list of a type the values with these tokens are."""
+        found: dict[str, dict[Words, list[int]]] = defaultdict(lambda: defaultdict(list))
+        for kind, entries in self._values.items():
+            for place, entry in enumerate(entries):
+                found[kind][entry.tokens].append(place)
+        return found
 
     def _write(self, pair: Example, values: Mapping[str, Entry]) -> Example:
         written = self.preparation

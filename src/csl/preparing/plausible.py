@@ -42,6 +42,7 @@ class Plausible:
         self._fillers = {(node.slot, _filler(node)) for tree in trees for node in tree.walk()}
         self._slots = {slot: i for i, slot in enumerate(dict.fromkeys(slot for slot, _ in self._heads))}
         self._names = {head: i for i, head in enumerate(dict.fromkeys(head for _, head in self._heads))}
+        self._known: dict[tuple[int, int], bool] = {}  # slot and head: whether the one is likely in the other
 
     def accepts(self, target: Words) -> bool:
         """Whether an output is new in one respect at most, and that one is plausible."""
@@ -68,7 +69,10 @@ class Plausible:
     def _likely(self, slot: Slot, head: str) -> bool:
         if slot not in self._slots or head not in self._names:
             return False
-        return bool(self._likeness[self._slots[slot], self._names[head]] >= self._least)
+        place = self._slots[slot], self._names[head]
+        if place not in self._known:
+            self._known[place] = _likeness(self._seen, *place) >= self._least
+        return self._known[place]
 
     @cached_property
     def _seen(self) -> NDArray[np.float64]:
@@ -79,10 +83,6 @@ class Plausible:
         return seen
 
     @cached_property
-    def _likeness(self) -> NDArray[np.float64]:
-        return _likeness(self._seen)
-
-    @cached_property
     def _least(self) -> float:
         """How likely what training has once is, as if it were new: the quantile that most of it exceeds."""
         once = [(self._slots[slot], self._names[head]) for (slot, head), count in self._heads.items() if count == 1]
@@ -91,22 +91,22 @@ class Plausible:
             if self._seen[row].sum() > 1 and self._seen[:, column].sum() > 1 and len(found) < MOST_ONCE:
                 without = self._seen.copy()
                 without[row, column] = 0
-                found.append(_likeness(without)[row, column])
+                found.append(_likeness(without, row, column))
         return float(np.quantile(found, REFUSED)) if found else 0.0
 
 
-def _likeness(seen: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Give for each slot and head the share of like slots that have the head, times that of like heads in the slot."""
+def _likeness(seen: NDArray[np.float64], row: int, column: int) -> float:
+    """Give the share of slots like a slot that have a head, times that of heads like it in the slot."""
     rare = np.log((seen.shape[1] + 1) / np.maximum(1, seen.sum(1)))  # slots that take anything say little
-    slots, heads = _cosines(seen), _cosines((seen * rare[:, None]).T)
-    return (slots @ seen) / (slots.sum(1, keepdims=True) + 1e-9) * (seen @ heads) / (heads.sum(0) + 1e-9)
+    slots, heads = _cosines(seen, row), _cosines((seen * rare[:, None]).T, column)
+    return float((slots @ seen[:, column]) / (slots.sum() + 1e-9) * (seen[row] @ heads) / (heads.sum() + 1e-9))
 
 
-def _cosines(rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Compare each row with each other."""
-    lengths = np.linalg.norm(rows, axis=1, keepdims=True) + 1e-9
-    found = (rows @ rows.T) / lengths / lengths.T
-    np.fill_diagonal(found, 0)
+def _cosines(rows: NDArray[np.float64], row: int) -> NDArray[np.float64]:
+    """Compare a row with each other."""
+    lengths = np.linalg.norm(rows, axis=1) + 1e-9
+    found = (rows @ rows[row]) / lengths / lengths[row]
+    found[row] = 0
     return found
 
 
@@ -157,8 +157,11 @@ class Fluency:
 
     def _probability(self, words: Words) -> float:
         shorter = self._probability(words[1:]) if len(words) > 1 else 1 / (self._kinds[()] + 1)
-        before, kinds = self._before[words[:-1]], self._kinds[words[:-1]]
-        return (self._counts[words] + kinds * shorter) / (before + kinds) if before else shorter
+        before = self._before.get(words[:-1])
+        if not before:
+            return shorter
+        kinds = self._kinds[words[:-1]]
+        return (self._counts.get(words, 0) + kinds * shorter) / (before + kinds)
 
 
 def _padded(source: Words) -> Words:
