@@ -124,7 +124,7 @@ def compounds(search: Search) -> list[Compound]:
     parts = [part for row in rows.tolist() for part in _split(rules, *row)]
     ids = search.store.add(_encoded(parts))
     search.cover_store()
-    good = search.valid[ids] & np.array([_allowed(part, config) for part in parts], np.bool_)
+    good = search.valid(ids) & np.array([_allowed(part, config) for part in parts], np.bool_)
     pairs = np.flatnonzero(good[::2] & good[1::2])
     pairs = pairs[np.argsort(ids[::2][pairs], kind="stable")]
     outer, inner, members = ids[::2][pairs], ids[1::2][pairs], rows[pairs, 0].astype(np.int32)

@@ -44,6 +44,7 @@ SHARE = 2**13  # items an example, of all derivations of a step, and of the fina
 BATCH = 128  # derivations, after which is looked at how many items are left
 CHUNK = 2**21  # items of derivations one after the other, after which progress is shown
 NO_OUTPUT = 2**30  # bits, of outputs that can no longer be derived
+TOO_DEAR = 2**60  # the price of a rule that the output CFG refuses
 EVERY = 200  # rules, after which progress is shown
 
 
@@ -84,7 +85,8 @@ class Search:
         self.alive, self._seed = np.zeros(0, np.bool_), np.zeros(0, np.bool_)  # rules of the grammar; seeds among them
         self.fresh = np.zeros(0, np.bool_)  # rules that came since derivable ones were last removed
         self._paired = np.zeros(0, np.bool_)  # rules whose pairs with all other rules alive are known
-        self.valid = np.zeros(0, np.bool_)  # rules that the output CFG allows
+        self._valid = np.zeros(0, np.bool_)  # rules that the output CFG allows, as far as it was asked
+        self._asked = np.zeros(0, np.bool_)
         self._hashes = np.empty(0, np.uint64)  # of the erased sources
         self._pairs = np.empty((0, 3), np.int32)  # all (r_c, g, r_add) with r_c and g alive
         self.cover_store()
@@ -215,12 +217,20 @@ class Search:
         """Let the arrays over rules cover all rules of the store."""
         more = len(self.store) - len(self.alive)
         if more:
-            for name in ("alive", "_seed", "fresh", "_paired", "valid"):
+            for name in ("alive", "_seed", "fresh", "_paired", "_valid", "_asked"):
                 setattr(self, name, np.concatenate([getattr(self, name), np.zeros(more, np.bool_)]))
+            self._valid[-more:] = True
             new = np.arange(len(self.store) - more, len(self.store), dtype=np.int32)
             self._hashes = np.concatenate([self._hashes, source_hashes(self.store.arrays, new[0])])
-            cfg = self._output_cfg
-            self.valid[new] = self._engine.map(_are_valid, new, self.store.arrays, cfg) if cfg is not None else True
+
+    def valid(self, rules: Ids) -> npt.NDArray[np.bool_]:
+        """Tell which rules the output CFG allows; it is asked about each once, and only where that matters."""
+        new, cfg = np.unique(rules[~self._asked[rules]]), self._output_cfg
+        if len(new):
+            self._asked[new] = True
+            self._valid[new] = cfg is None or self._engine.map(_are_valid, new, self.store.arrays, cfg)
+        found: npt.NDArray[np.bool_] = self._valid[rules]
+        return found
 
     def removable(self) -> Ids:
         """Return the rules of the grammar that are no seeds."""
@@ -287,7 +297,7 @@ class Search:
         found = [self._pairs, self._unify(new, rules), self._unify(old, new)]
         self.cover_store()
         pairs = np.concatenate(found)
-        kept = self.valid[pairs[:, 2]] & (pairs[:, 2] != pairs[:, 0])
+        kept = self._valid[pairs[:, 2]] & (pairs[:, 2] != pairs[:, 0])
         if self.config.search == "deep":  # ⟨NT_1 NT_2, NT_2 NT_1⟩ says nothing about what it joins: it splits no rule
             kept &= ~without_terminals(self.store.arrays, pairs[:, 1])
         self._pairs = pairs[kept]
@@ -323,8 +333,10 @@ class Search:
         while True:
             best = best_candidates(action[back], back_offsets, saved - price, tie)
             chosen = np.unique(best[best >= 0])
+            invalid = chosen[~self.valid(added[chosen])]
+            price[invalid], known[invalid] = TOO_DEAR, True
             todo = chosen[~known[chosen]]
-            if not len(todo):
+            if not len(todo) and not len(invalid):
                 break
             price[todo] = self.objective.costs(added[todo])[added[todo]]
             if not fixed:
