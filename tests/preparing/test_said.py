@@ -48,5 +48,6 @@ def test_of_two_values_only_the_unsaid_one_is_replaced(said: Said, learnt: Learn
     assert said.mend(source, wrong) == right
 
 
-def test_what_is_no_output_of_the_language_stays(said: Said) -> None:
-    assert said.mend("What cities are in Nebraska?", "answer(city(") == "answer(city("
+@pytest.mark.parametrize("output", ["answer(city(", ""])
+def test_what_is_no_output_of_the_language_stays(said: Said, output: str) -> None:
+    assert said.mend("What cities are in Nebraska?", output) == output

@@ -146,6 +146,15 @@ def test_what_the_model_cannot_write_is_never_begun() -> None:
         OutputMask(OutputCfg.parse(["ROOT => a ##X", "X => unknown"]), model.codec)
 
 
+def test_where_a_grammar_of_texts_has_no_token_left_there_is_no_output() -> None:
+    model = untrained(TINY, OutputCfg.parse(["ROOT => a b"]))
+    mask = OutputMask('start: root\nroot: "a" " " "unknown"\n', model.codec)
+    for beams in (1, 2):
+        with pytest.warns(LimitWarning, match="1 of 1"):
+            [[found]] = model.predict(["a"], beams=beams, mask=mask)
+        assert found.text == ""
+
+
 def test_an_output_that_is_not_complete_is_none() -> None:
     model = untrained(changed(TINY, max_target=8), OutputCfg.parse(["ROOT => a b c d e f g h"]))
     cfg = OutputCfg.parse(["ROOT => a b c d e f g h"])

@@ -52,7 +52,7 @@ class Said:
 
     def _unsaid(self, node: Node) -> Iterator[tuple[str, Node]]:
         """Give the values that are no placeholders, with their types."""
-        if is_placeholder(node.tokens[0]):
+        if not node.tokens or is_placeholder(node.tokens[0]):
             return
         kind = self.preparation.values.type_of(node)
         if self._is_value(kind, node.tokens):

@@ -24,6 +24,7 @@ from csl.seq2seq.codec import Codec
 if TYPE_CHECKING:
     from llguidance import LLMatcher, LLTokenizer
 
+NOTHING_FITS = "NoExtensionBias"  # llguidance: the model has no token that could be next
 LIMITS = {"max_items_in_row": 10**5, "step_max_items": 10**6}  # of llguidance's parser; large CFGs exceed its own
 
 Bools = npt.NDArray[np.bool_]
@@ -108,8 +109,9 @@ class Prefix:
             found[self._mask.lead[self._length]] = True
             return found
         bits = np.unpackbits(np.frombuffer(self._matcher.compute_bitmask(), np.uint8), bitorder="little")
-        _check(self._matcher)
-        found[: len(bits)] = bits[:vocabulary]
+        if NOTHING_FITS not in self._matcher.get_error():
+            _check(self._matcher)
+            found[: len(bits)] = bits[:vocabulary]
         found[self._mask.end] = self._matcher.is_accepting() or not found.any()
         return found
 
