@@ -1,6 +1,7 @@
 """A report of a run on raw text: categories, values, parses of raw inputs, and why samples are believed."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -55,6 +56,14 @@ def test_categories_and_values_are_shown(report: Report) -> None:
     members = {member for row in report.types.categories for member in row.members}
     assert "«stateid»" in members
     assert report.summary[0][0] == "categories"
+
+
+def test_the_check_is_shown(report: Report) -> None:
+    labels = [label for label, _, _ in report.summary]
+    assert "held-out inputs covered" in labels
+    assert "held-out inputs with new templates covered" in labels
+    refused = replace(report, refused="few are covered").summary
+    assert any("few are covered" in note for _, _, note in refused)
 
 
 def test_raw_test_inputs_are_parsed_and_scored(report: Report) -> None:

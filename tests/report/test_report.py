@@ -56,7 +56,7 @@ def empty(report: Report) -> list[str]:
 
 def test_a_finished_run_has_every_section_that_needs_no_training(finished: Path) -> None:
     report = make_report(finished)
-    assert empty(report) == ["loss", "dev", "risk", "types"]
+    assert empty(report) == ["loss", "dev", "risk", "types", "checks"]
     assert report.title == "Verbs, seed 0"
     assert [label for label, _, _ in report.summary] == [
         "rules", "training examples", "objective", "states", "synthetic pairs", "test inputs covered", "accuracy, csl",
@@ -98,6 +98,7 @@ def test_without_model_samples_and_metrics_their_sections_are_empty(run: Path) -
         "scores",
         "synthetic",
         "types",
+        "checks",
     ]
     assert report.coverage
     assert report.coverage.derived == 2

@@ -6,7 +6,7 @@ from csl.grammar import Grammar
 from csl.induction.config import InductionConfig
 from csl.model.config import FitConfig
 from csl.preparing.value_lists import listed
-from csl.runs.stages.check import check, refusal
+from csl.runs.stages.check import check, refusal, verdict
 from csl.runs.stages.prepare import find_preparation
 
 
@@ -32,3 +32,12 @@ def test_the_check_knows_listed_values() -> None:
         for given in (None, values)
     ]
     assert covered[0] < covered[1]
+
+
+def test_the_last_line_says_why_pairs_are_kept_or_refused() -> None:
+    good, few = ({"new": {"examples": n, "covered": 4, "right": 3}, "refused": ""} for n in (40, 4))
+    assert "75.0%" in verdict(good, 100)
+    assert not verdict(few, 100)
+    bad = good | {"refused": "hardly any is covered"}
+    assert verdict(bad, 0).startswith("no synthetic pairs")
+    assert "forced" in verdict(bad, 100)

@@ -51,6 +51,7 @@ def augment(
     synthetic pairs would do harm, only the original ones are written. --set and --config change options of sampling.
     """
     from csl.runs.folder import RunFolder
+    from csl.runs.stages.check import verdict
     from csl.runs.stages.registry import AUGMENT
 
     console, start = new_console(), time.perf_counter()
@@ -67,4 +68,6 @@ def augment(
             known.add(example)
             shown += 1
             console.print(f"  {example.source_text} → {example.target_text}")
-    console.print(f"training set: {out / figures['merge']['file']}; {time.perf_counter() - start:.1f} s")
+    why = verdict(figures["check"], figures["sample"]["pairs"])
+    line = [str(out / figures["merge"]["file"]), *filter(None, [why]), f"{time.perf_counter() - start:.1f} s"]
+    console.print(f"training set: {'; '.join(line)}")

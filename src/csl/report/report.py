@@ -61,6 +61,8 @@ class Report:
     versions: dict[str, str]
     types: Types | None = None  # of raw text
     labels: dict[str, str] = field(default_factory=dict)  # the names of systems, where they have others
+    checks: list[tuple[str, Score]] = field(default_factory=list)  # held-out inputs, before pairs were drawn
+    refused: str = ""  # why none were
 
     @property
     def summary(self) -> list[Fact]:
@@ -83,6 +85,11 @@ class Report:
             fits = [points for name, points in self.curves["fit"].items() if name.endswith("train")]
             note = f"mean log p(x, y) at the last step: {fits[-1][-1][1]:.2f}" if fits else ""
             facts.append(("states", f"{self.states:,}", note))
+        for name, part in self.checks:
+            precise = f", {percent(part.right, part.covered)} of those correctly" if part.covered else ""
+            facts.append((f"{name} covered", percent(part.covered, part.examples), f"of {part.examples:,}{precise}"))
+        if self.refused:
+            facts.append(("check", "refused", f"{self.refused}: synthetic pairs would do harm"))
         if made := self.synthetic:
             new = "" if made.new is None else f", {made.new:,} not in training"
             facts.append(("synthetic pairs", f"{made.total:,}", f"{made.distinct:,} distinct{new}"))
@@ -157,6 +164,8 @@ def make_report(
         coverage=coverage,
         types=texts.types(data.run.output_cfg()),
         labels=data.labels,
+        checks=data.checks,
+        refused=data.refused,
         recipe=data.recipe,
         options=data.options,
         versions=data.versions,

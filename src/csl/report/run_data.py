@@ -9,6 +9,7 @@ from typing import Any
 from csl.errors import InputError
 from csl.examples import Example, read_examples
 from csl.examples.formats import read_inputs, read_rows
+from csl.examples.score import Score
 from csl.files import parse_json, read_json, read_lines
 from csl.grammar import Grammar, Rule
 from csl.grammar.notation import read_rules
@@ -100,6 +101,21 @@ class RunData:
         """Of trained systems: coverage, and the share of wrong outputs, where only the most confident are given."""
         curves = self._figures("evaluate").get("risk_coverage", {})
         return {str(name): [(float(x), float(y)) for x, y in points] for name, points in curves.items()}
+
+    @property
+    def checks(self) -> list[tuple[str, Score]]:
+        """How held-out inputs were parsed before pairs were drawn: all, and of raw text those with new templates."""
+        found = self._figures("check")
+        if not found:
+            return []
+        parts = {"held-out inputs": found, "held-out inputs with new templates": found["new"]}
+        counted = [(name, Score(part["examples"], part["covered"], part["right"])) for name, part in parts.items()]
+        return [(name, score) for name, score in counted if score.examples]
+
+    @property
+    def refused(self) -> str:
+        """Why the check advised against synthetic pairs, if it did."""
+        return str(self._figures("check").get("refused", ""))
 
     def predictions(self) -> tuple[dict[str, list[str]], list[str]]:
         """Read the outputs of each system; also name the systems whose predictions are for other inputs."""

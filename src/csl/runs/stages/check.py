@@ -45,6 +45,7 @@ ENOUGH_TO_CALIBRATE = 50  # held-out inputs, to say how confident to be
 ENOUGH = 20  # held-out inputs with new templates, to judge by
 CFG_COST = 0.05  # of the held-out inputs, that an output CFG may cost
 NONE = Score(0, 0, 0)
+NEW = "held-out inputs with new templates"
 
 
 class Check(Stage):
@@ -187,11 +188,21 @@ def refusal(found: Score, new: Score) -> str:
     """Say why synthetic pairs of raw text would do harm, if they would: by all held-out inputs, and new templates."""
     judged = [("held-out inputs", found)]
     if new.examples >= ENOUGH:
-        judged.insert(0, ("held-out inputs with new templates", new))
+        judged.insert(0, (NEW, new))
     for name, counted in judged:
         if counted.precision < PRECISE or counted.coverage < LEAST:
             return f"of {counted.examples:,} {name}, {_counts(counted)}"
     return ""
+
+
+def verdict(checked: Figures, pairs: int) -> str:
+    """Say why there are synthetic pairs of raw text, or none; nothing where nothing speaks for either."""
+    new, refused = Score(**checked["new"]), checked["refused"]
+    if refused:
+        return f"synthetic pairs forced, though {refused}" if pairs else f"no synthetic pairs: {refused}"
+    if new.examples < ENOUGH or not pairs:
+        return ""
+    return f"synthetic pairs kept: of {new.examples:,} {NEW}, {_counts(new)}"
 
 
 def _hold_out(examples: Sequence[Example]) -> tuple[list[Example], list[Example]]:
