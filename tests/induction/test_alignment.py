@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from csl.examples import Example
-from csl.induction.alignment import NULL, aligned_words, production_counts, word_rules
+from csl.induction.alignment import NULL, aligned_words, production_counts
 
 Side = tuple[str, ...]
 
@@ -72,22 +72,3 @@ def test_all_forms_of_a_verb_are_paired_with_its_predicate() -> None:
 def test_the_order_of_examples_does_not_change_the_pairs() -> None:
     examples = [Example.of("a b", "A B"), Example.of("b c", "B C"), Example.of("c", "C"), Example.of("a d", "A D")]
     assert aligned_words(examples) == aligned_words(examples[::-1])
-
-
-def test_word_rules_are_of_words_that_come_up_together_and_seldom_alone() -> None:
-    days = {"first": "1", "second": "2", "third": "3"}
-    months = {"may": "5", "june": "6", "july": "7"}
-    examples = [
-        Example.of(f"the {day} of {month}", f"( {d} , {m} )") for day, d in days.items() for month, m in months.items()
-    ]
-    expected = {*days.items(), *months.items()}
-
-    def found(more: list[Example]) -> set[tuple[str, str]]:
-        return {(*rule.source, *rule.target) for rule in word_rules(examples + more)}
-
-    assert found([]) == expected  # not ⟨the, (⟩: a token without a letter or digit is no word
-    assert found([Example.of("zeroth", "0")]) == expected  # that was once
-    unfaithful = [Example.of("the first one", "( 8 )")] * 2
-    assert ("first", "1") not in found(unfaithful)
-    everywhere = [Example.of("x", "5")] * 9
-    assert ("may", "5") not in found(everywhere)

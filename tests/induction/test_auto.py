@@ -5,12 +5,12 @@ from pathlib import Path
 from csl.datasets import cogs, geoquery, scan, smcalflow
 from csl.examples import Example
 from csl.grammar import Rule
-from csl.grammar.output_cfg import OutputCfg
 from csl.induction.auto import Choice, choose, missed_by_presets
 from csl.induction.config import PRESETS
 from csl.induction.induce import induce
+from csl.parsing.deriver import Deriver
 
-SCAN = PRESETS["scan"].model_copy(update={"max_nonterminals": 4})
+SCAN = PRESETS["scan"].model_copy(update={"max_nonterminals": 4, "search": "deep"})
 
 
 def reason(choice: Choice, word: str) -> str:
@@ -37,7 +37,7 @@ def test_a_part_of_scan_is_learnt_all_at_once() -> None:
 def test_cogs_gets_the_weights_of_its_preset_and_seeds(shared_data: Path) -> None:
     examples = list(cogs.read_pairs(shared_data / "cogs" / "train.tsv"))
     choice = choose(examples)
-    assert choice.config == PRESETS["cogs"]
+    assert choice.config == PRESETS["cogs"].model_copy(update={"search": "deep"})
     assert "generated" in reason(choice, "look")
     assert "preset cogs" in reason(choice, "preset")
     assert {("cake", "cake"), ("Emma", "Emma")} <= {(*rule.source, *rule.target) for rule in choice.seeds}
@@ -68,30 +68,13 @@ DATES = [
 ]
 
 
-def test_words_that_come_up_together_are_seeds_where_nothing_else_gives_a_foothold() -> None:
+def test_words_that_never_stand_alone_need_no_seeds() -> None:
     choice = choose(DATES)
-    assert {(*rule.source, *rule.target) for rule in choice.seeds} == {*DAYS.items(), *MONTHS.items()}
-    assert "100% as large as the examples" in reason(choice, "trial")
-    grammar = induce(DATES, choice.config, seeds=choice.seeds).grammar
-    assert [str(rule) for rule in grammar if rule.arity] == ["on the NT_1 of NT_2 ### date ( NT_1 , NT_2 )"]
-
-
-def test_seeds_for_words_that_a_trial_does_not_see_do_not_count_in_it() -> None:
-    dates = [Example.of(f"on d{a} of m{b}", f"date ( D{a} , M{b} )") for a in range(24) for b in range(24)]
-    names = [Example.of(f"please call the one that is named n{k}", f"call ( n{k} )") for k in range(4000)]
-    assert Rule(("d7",), ("D7",)) in choose(dates + names).seeds
-
-
-def test_a_trial_has_the_seeds_and_the_cfg_that_are_given() -> None:
-    own = [Rule((word,), (token,)) for word, token in (DAYS | MONTHS).items()]
-    assert choose(DATES, own).seeds == ()
-    whole = OutputCfg.parse([f"ROOT => {example.target_text}" for example in DATES])  # no piece has a category
-    assert choose(DATES, output_cfg=whole).seeds == ()
-
-
-def test_words_are_not_seeds_where_induction_finds_its_way() -> None:
-    words = [Example.of(word, token) for word, token in (DAYS | MONTHS).items()]
-    assert choose(DATES + words).seeds == ()
+    assert choice.seeds == ()
+    assert choice.config.search == "deep"
+    grammar = induce(DATES[1:], choice.config).grammar
+    assert Deriver(grammar).derivable(DATES).all()
+    assert {(*rule.source, *rule.target) for rule in grammar if not rule.arity} == {*DAYS.items(), *MONTHS.items()}
 
 
 def test_the_order_of_the_examples_does_not_change_the_choice() -> None:

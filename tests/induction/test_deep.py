@@ -13,7 +13,7 @@ from csl.errors import InputError
 from csl.examples import Example
 from csl.grammar import Rule, compose
 from csl.induction.config import PRESETS, InductionConfig
-from csl.induction.deep import compounds, deepen, repair, saved, worthwhile
+from csl.induction.deep import compounds, deepen, repair, saved, worthwhile, writing_more
 from csl.induction.induce import induce
 from csl.parsing.deriver import Deriver
 
@@ -84,7 +84,7 @@ def test_a_repair_is_kept_if_the_objective_falls_and_undone_otherwise(
     bench = converged(little_data(seed), config)
     search = bench.search
     before, rules = search.total(), search.rules
-    kept = repair(search, int(rules[chosen % len(rules)]), search.examples)
+    kept = repair(search, rules[[chosen % len(rules), -1]], search.examples)
     if kept:
         assert search.total() < before
         assert Deriver(bench.grammar(), config.max_units).derivable(bench.examples).all()
@@ -110,6 +110,15 @@ def test_a_word_that_never_stands_alone_is_split_off() -> None:
     ]
     some = [e for e in data if e.source_text != "run near right"]
     assert Deriver(induce(some, InductionConfig(search="deep")).grammar).derivable(data).all()
+
+
+def test_rules_that_write_the_same_around_what_another_of_their_source_writes_are_a_group() -> None:
+    pairs = ["May 5", "May any-5", "June 6", "June any-6", "July 7", "Monday any-1"]
+    data = [Example.of(source, " ".join(target.split("-"))) for source, target in map(str.split, pairs)]
+    bench = Bench(data, InductionConfig(search="deep"))
+    bench.search.add(bench.ids, bench.ids)
+    [group] = writing_more(bench.search, bench.ids)
+    assert {str(rule(bench, r)) for r in group} == {"May ### any 5", "June ### any 6"}
 
 
 @pytest.mark.parametrize(

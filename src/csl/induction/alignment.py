@@ -10,18 +10,14 @@ number of co-occurrences Σ |e|·|f|, three million in COGS: a second or two for
 table has a cell for each pair of words of the two vocabularies.
 """
 
-from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from csl.examples import Example
-from csl.grammar.symbols import Rule
 
 ITERATIONS = 10
-FAITHFUL = 0.9  # of the examples with an input word have its output token too, at least …
-OWN = 0.5  # … and of those with the token the word
 
 NULL = ""  # e_0; never a token, because tokens are not empty
 
@@ -39,24 +35,6 @@ def aligned_words(examples: Sequence[Example]) -> dict[str, str]:
     agreed = dict(zip(produced, (producers[k] for k in backward.argmax(axis=0)), strict=True))
     best = zip(words, (tokens[k] for k in forward.argmax(axis=1)), strict=True)
     return {word: token for word, token in best if word != NULL and agreed[word] == token}
-
-
-def word_rules(examples: Sequence[Example]) -> list[Rule]:
-    """Make seed rules of the aligned words that come up together, more than once, and seldom without each other."""
-    paired = aligned_words(examples)
-    inputs, outputs, both = Counter[str](), Counter[str](), Counter[str]()
-    for example in examples:
-        words, tokens = set(example.source), set(example.target)
-        inputs.update(words)
-        outputs.update(tokens)
-        both.update(word for word in words if paired.get(word) in tokens)
-    return [
-        Rule((word,), (paired[word],))
-        for word, together in sorted(both.items())
-        if inputs[word] > 1
-        and together >= max(FAITHFUL * inputs[word], OWN * outputs[paired[word]])
-        and all(any(map(str.isalnum, token)) for token in (word, paired[word]))
-    ]
 
 
 def production_counts(

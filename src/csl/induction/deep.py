@@ -10,9 +10,9 @@ I_TURN_LEFT⟩ is never tried. Two moves lead on from there; after each the gree
     NT_1⟩ does. It is removed, and the examples that need it are learnt again, the shortest first. This is kept if the
     objective falls, and undone otherwise.
 
-Splits are found by hashing (`csl.kernels.holes`), in time linear in the number of rules. Repair tries at most `REPAIRS`
-rules, each on at most `SOME` examples and for a few steps, so that the moves cost a few times what the search did on a
-small set, and less than it on a large one.
+Splits are found by hashing (`csl.kernels.holes`), in time linear in the number of rules. Repair tries each rule once,
+on at most `SOME` examples and for a few steps, and gives up after `REPAIRS` failures. Rules that write the same around
+what another rule of their source writes are tried together, too.
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ import numpy.typing as npt
 from csl.engine import ONE_THREAD
 from csl.induction.config import InductionConfig
 from csl.induction.objective import UNIT, Costs, Ids
-from csl.induction.search import Search
+from csl.induction.search import Search, Snapshot
 from csl.kernels.flat import Rules
 from csl.kernels.holes import HOLE, source_holes, target_holes
 from csl.kernels.store import rule_hashes
@@ -34,7 +34,7 @@ log = Log("induce")
 ROUNDS = 20  # of moves, at most
 LONGEST = 32  # symbols of a target that is split: splits are quadratic in them
 SPLITS = 1000  # groups of splits that are looked at, those that may save most
-REPAIRS = 32  # rules that are tried, those that most examples use
+REPAIRS = 8  # rules that are tried in a row without success, the costliest
 SOME = 1000  # examples that tell what needs a rule, the shortest
 AGAIN = 16  # examples that are learnt again at a time
 STEPS = 4  # of the greedy search before it is seen whether a repair helps
@@ -51,21 +51,37 @@ class Compound(NamedTuple):
     members: Ids
 
 
+class Best(NamedTuple):
+    """The best grammar so far: to go back to, its objective, and how many examples use each rule."""
+
+    state: Snapshot
+    total: int
+    uses: dict[int, int] | None
+
+
 def deepen(search: Search) -> dict[int, int] | None:
     """Make moves until none lowers the objective; return how many examples use each rule, None if there was none."""
-    state, before, moves = search.snapshot(), search.total(), 0
-    while moves < ROUNDS and (ONE_THREAD.call(anti_unify, search) or _repair_one(search)):
-        moves += 1
-        log.progress(f"moves of several rules: objective {search.total() / UNIT:,.0f}, {len(search.rules):,} rules")
-    if not moves:
-        return None
+    best, tried = Best(search.snapshot(), search.total(), None), set[tuple[int, ...]]()
+    for _ in range(ROUNDS):
+        if ONE_THREAD.call(anti_unify, search):
+            best = _finished(search, best)
+        if not _repair_one(search, tried):
+            break
+    if search.total() < best.total:
+        best = _finished(search, best)
+    return best.uses
+
+
+def _finished(search: Search, best: Best) -> Best:
+    """Remove what no example needs; go back to the best grammar if it is better still."""
     uses = search.finish()
-    if _descend(search, search.config.steps):  # there are examples that no move looked at
+    if _descend(search, search.config.steps):  # there may be examples that no move looked at
         uses = search.finish()
-    if search.total() >= before:
-        search.restore(state)
-        return None
-    return uses
+    if search.total() >= best.total:
+        search.restore(best.state)
+        return best
+    log.progress(f"moves of several rules: objective {search.total() / UNIT:,.0f}, {len(search.rules):,} rules")
+    return Best(search.snapshot(), search.total(), uses)
 
 
 def _descend(search: Search, steps: int) -> bool:
@@ -80,7 +96,16 @@ def _descend(search: Search, steps: int) -> bool:
 
 
 def anti_unify(search: Search) -> bool:
-    """Execute the compound actions that save something, those first whose new rules serve most; then descend."""
+    """Execute compound actions, and descend, until none saves anything; return whether any did."""
+    rounds = 0
+    while rounds < ROUNDS and _act(search):
+        _descend(search, search.config.steps)
+        rounds += 1
+    return rounds > 0
+
+
+def _act(search: Search) -> bool:
+    """Execute the compound actions that save something, those first whose new rules serve most."""
     found = compounds(search)
     if not found:
         return False
@@ -95,8 +120,6 @@ def anti_unify(search: Search) -> bool:
         if saved(search, action, cost) > 0:
             search.replace(np.append(action.inner, np.int32(action.outer)), action.members)
             taken = True
-    if taken:
-        _descend(search, search.config.steps)
     return taken
 
 
@@ -199,22 +222,50 @@ def _encoded(rules: Sequence[Sides]) -> Rules:
 # repair
 
 
-def _repair_one(search: Search) -> bool:
-    """Repair the first rule that can be; those that most examples use come first."""
+def _repair_one(search: Search, tried: set[tuple[int, ...]]) -> bool:
+    """Repair the first rule or group that can be, the costliest first; give up after `REPAIRS` that cannot."""
     some = search.examples[:SOME]
-    users: dict[int, list[int]] = {}
+    users: dict[int, set[int]] = {}
     for example, derivation in zip(some.tolist(), search.derivations(some), strict=True):
         for r in derivation:
-            users.setdefault(r, []).append(example)
+            users.setdefault(r, set()).add(example)
     rules = np.array([r for r in search.removable() if len(users.get(r, ())) > 1], np.int32)
-    order = np.lexsort((rule_hashes(search.store.arrays, rules), [-len(users[r]) for r in rules]))
-    return any(ONE_THREAD.call(repair, search, r, np.array(users[r], np.int32)) for r in rules[order][:REPAIRS])
+    rules = search.costliest(rules)
+    cost, place = search.objective.costs(rules), {r: k for k, r in enumerate(rules.tolist())}
+    groups = {*writing_more(search, rules), *((r,) for r in place)} - tried
+    order = sorted(groups, key=lambda group: (-int(cost[list(group)].sum()), [place[r] for r in group]))
+    for group in order[:REPAIRS]:
+        tried.add(group)
+        needed = sorted(set().union(*(users[r] for r in group)))
+        if ONE_THREAD.call(repair, search, np.array(group, np.int32), np.array(needed, np.int32)):
+            return True
+    return False
 
 
-def repair(search: Search, rule: int, users: Ids) -> bool:
-    """Remove a rule, and learn again what then is no longer derivable; undo it unless the objective falls."""
+def writing_more(search: Search, rules: Ids) -> list[tuple[int, ...]]:
+    """Group the rules that write the same around the target of another rule of their source."""
+    values, begin, middle = search.store.arrays
+    sides = {
+        r: (tuple(values[begin[r] : middle[r]].tolist()), tuple(values[middle[r] : begin[r + 1]].tolist()))
+        for r in search.rules.tolist()
+    }
+    targets: dict[tuple[int, ...], list[tuple[int, ...]]] = {}
+    for source, target in sides.values():
+        targets.setdefault(source, []).append(target)
+    groups: dict[Sides, list[int]] = {}
+    for r in rules.tolist():
+        source, target = sides[r]
+        for less in targets[source]:
+            at = next((k for k in range(len(target) - len(less) + 1) if target[k : k + len(less)] == less), -1)
+            if at >= 0 and len(less) < len(target):
+                groups.setdefault((target[:at], target[at + len(less) :]), []).append(r)
+    return [tuple(group) for group in groups.values() if len(group) > 1]
+
+
+def repair(search: Search, rules: Ids, users: Ids) -> bool:
+    """Remove rules, and learn again what then is no longer derivable; undo it unless the objective falls."""
     state, before, done, batch = search.snapshot(), search.total(), 0, AGAIN
-    search.replace(users[:0], np.array([rule], np.int32))
+    search.replace(users[:0], rules)
     while done < len(users):
         some = users[done : done + batch]
         missing = some[[not derivation for derivation in search.derivations(some)]]

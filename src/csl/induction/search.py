@@ -143,8 +143,8 @@ class Search:
         """Remove the rules that the others derive, the costliest first; raw examples by size, before they cost work."""
         rules = self.removable()
         new, old = rules[self.fresh[rules]], rules[~self.fresh[rules]]
-        self._remove(self._costliest(new, self.objective.sizes()[new]))
-        self._remove(self._costliest(old, self.objective.costs(old)[old]))
+        self._remove(self._largest(new, self.objective.sizes()[new]))
+        self._remove(self.costliest(old))
         self.fresh[:] = False
 
     def finish(self) -> dict[int, int]:
@@ -183,7 +183,7 @@ class Search:
 
     def _remove_unused(self, derivations: list[set[int]], users: dict[int, set[int]], rules: Ids) -> None:
         """Remove those of the rules that no example needs; keep derivations and users up to date."""
-        chart, order = self._chart(), self._costliest(rules, self.objective.costs(rules)[rules])
+        chart, order = self._chart(), self.costliest(rules)
         first = np.array([min(users[r], default=0) for r in order], np.int32)
         for k, (r, again) in enumerate(zip(order, self._rules_used(chart, self.examples[first], order), strict=True)):
             if k % EVERY == EVERY - 1:
@@ -236,7 +236,11 @@ class Search:
         """Return the rules of the grammar that are no seeds."""
         return np.flatnonzero(self.alive & ~self._seed).astype(np.int32)
 
-    def _costliest(self, rules: Ids, cost: Costs) -> Ids:
+    def costliest(self, rules: Ids) -> Ids:
+        """Order rules by what they cost, the costliest first."""
+        return self._largest(rules, self.objective.costs(rules)[rules])
+
+    def _largest(self, rules: Ids, cost: Costs) -> Ids:
         return rules[np.lexsort((rule_hashes(self.store.arrays, rules), -cost))]
 
     def _chart(self) -> Chart:

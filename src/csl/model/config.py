@@ -46,8 +46,7 @@ PRESETS = {
 
 
 MANY_EXAMPLES = 5000
-
-
+RULES_A_STATE = 4  # with fewer, states of a small grammar tell apart what many examples happen to have apart
 EXAMPLES_A_STATE = 12  # with fewer, states tell contexts apart that are alike, and nothing new is drawn
 EXAMPLES_FITTED = 4000  # in all starts together
 RAW = FitConfig(states=32, optimizer="em", steps=50, restarts=5)  # for examples of raw text
@@ -61,5 +60,8 @@ def choose(rules: int, examples: int, *, prepared: bool = False) -> tuple[FitCon
         config = RAW.model_copy(update={"states": states, "restarts": restarts})
         return config, f"raw text: {config.states} states, {config.steps} passes of EM, {config.restarts} starts"
     config = PRESETS["cogs" if examples > MANY_EXAMPLES else "geoquery"]
+    if examples > MANY_EXAMPLES and rules < RULES_A_STATE * config.states:
+        few = {"states": max(2, rules // RULES_A_STATE), "steps": 1000, "restarts": 5}
+        config = config.model_copy(update=few)
     options = f"{config.states} states, {config.steps:,} steps, learning rate {config.learning_rate}"
     return config, f"{rules:,} rules and {examples:,} examples: {options}"

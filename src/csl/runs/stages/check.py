@@ -136,7 +136,7 @@ def check(  # noqa: PLR0913 — what was learnt, and from what, all by name
     else:
         log.progress("learning from nine tenths of the examples, to check on the rest …")
         train, test = _hold_out(examples)
-        seeds = [*seed_rules, *choose(train, seed_rules, output_cfg).seeds] if auto and train else list(seed_rules)
+        seeds = [*seed_rules, *choose(train).seeds] if auto and train else list(seed_rules)
 
         def held_out(cfg: OutputCfg | None) -> Score:
             return _score(Parser(learn(train, seeds, cfg)), test, engine) if train else Score(len(test), 0, 0)

@@ -104,10 +104,12 @@ def resolve(
             log.info(missed)
         return only(InductionConfig, options), own, []
     log.progress("looking at the examples (the first run compiles for a while) …")
-    choice = auto.PREPARED if prepared else auto.choose(examples, own, output_cfg)
+    choice = auto.PREPARED if prepared else auto.choose(examples)
     for reason in choice.reasons:
         log.info(f"auto: {reason}")
     given = options.model_dump(exclude_unset=True, exclude={"preset"})
+    if given.get("objective") == "nqg":
+        given = {"search": "paper"} | given
     return changed(choice.config, given), list(dict.fromkeys([*own, *choice.seeds])), list(choice.reasons)
 
 
