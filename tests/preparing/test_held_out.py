@@ -3,7 +3,7 @@
 import pytest
 
 from csl.examples import Example
-from csl.preparing.held_out import MOST_OF_TEMPLATE, SPLITS, Split, splits
+from csl.preparing.held_out import MOST_OF_TEMPLATE, SPLITS, Split, looked_at, splits
 from csl.preparing.preparation import Preparation, prepare
 from csl.preparing.value_lists import listed
 from csl.preparing.values import template
@@ -55,6 +55,16 @@ def test_work_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     others = [Example.of(f"what is {word} ?", f"answer({word}(all))") for word in ("it", "he", "she")]
     found = list(splits([*many, *others], numbers))
     assert max(sum("size" in pair.target_text for pair in split.new) for split in found) == MOST_OF_TEMPLATE
+
+
+def test_large_sets_are_looked_at_in_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert looked_at([*PAIRS, *PAIRS]) == list(range(2 * len(PAIRS)))
+    monkeypatch.setattr("csl.preparing.held_out.MOST_TOKENS", 100)
+    few = looked_at(PAIRS)
+    assert 0 < sum(len(PAIRS[i].source) + len(PAIRS[i].target) for i in few) <= 100
+    assert few == sorted(few)
+    monkeypatch.setattr("csl.preparing.held_out.MOST_TOKENS", 1)
+    assert len(looked_at(PAIRS)) == 1
 
 
 def test_a_single_template_is_not_held_out_and_a_single_pair_leaves_no_split() -> None:

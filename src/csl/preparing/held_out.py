@@ -21,7 +21,7 @@ Words = tuple[str, ...]
 
 SPLITS = 3
 HELD_OUT = 10  # a tenth of the templates, and a tenth of the other pairs
-MOST_PAIRS = 1000  # of a set
+MOST_PAIRS, MOST_TOKENS = 1000, 20_000  # of a set that are looked at
 MOST_OF_TEMPLATE = 10  # pairs of a held-out template that are looked at
 
 
@@ -41,12 +41,19 @@ class Split:
         return replace(found, preparation=values.added_to(found.preparation)) if values else found
 
 
+def looked_at(examples: Sequence[Example]) -> list[int]:
+    """Give the places of the pairs that are looked at, in order: all, or of large sets some, at random."""
+    distinct = list(dict.fromkeys(examples))
+    order = np.random.default_rng(0).permutation(len(distinct))[:MOST_PAIRS]
+    tokens = np.cumsum([len(distinct[i].source) + len(distinct[i].target) for i in order])
+    chosen = {distinct[i] for i in order[: max(1, int(np.searchsorted(tokens, MOST_TOKENS, "right")))]}
+    return [place for place, pair in enumerate(examples) if pair in chosen]
+
+
 def splits(examples: Sequence[Example], preparation: Preparation) -> Iterator[Split]:
     """Split raw pairs; there is none where no pair would be left to learn from."""
     rng = np.random.default_rng(0)
-    distinct = list(dict.fromkeys(examples))
-    if len(distinct) > MOST_PAIRS:
-        distinct = [distinct[i] for i in np.sort(rng.choice(len(distinct), MOST_PAIRS, replace=False))]
+    distinct = list(dict.fromkeys(examples[i] for i in looked_at(examples)))
     of = {pair: template(preparation.example(pair.source_text, pair.target_text).target) for pair in distinct}
     for new in _held_out(list(of.values()), rng):
         others = [pair for pair in distinct if of[pair] not in new]

@@ -253,7 +253,8 @@ class RunFolder:
         from csl.model.model import Model  # noqa: PLC0415 — slow to import
 
         check = self.record.stages.get("check")
-        path = self.file(CONFIDENCE_PHRASES) if check and check.figures.get("seed") == seed else None
+        is_this = check and check.figures.get("phrases") == {"seed": seed, "of_all": True}
+        path = self.file(CONFIDENCE_PHRASES) if is_this else None
         return Model.load(path) if path else None
 
     def grammar(self) -> Grammar:

@@ -25,7 +25,7 @@ from csl.model.config import FitConfig
 from csl.model.fit import fit
 from csl.model.model import Model
 from csl.preparing.confidence import Calibration, Evidence
-from csl.preparing.held_out import SPLITS, Split, splits
+from csl.preparing.held_out import SPLITS, Split, looked_at, splits
 from csl.preparing.parser import Answer, Parser
 from csl.preparing.phrases import learn_phrases
 from csl.preparing.preparation import Preparation
@@ -76,8 +76,10 @@ class Check(Stage):
         if figures["confidence"]:
             Calibration(**figures["confidence"]).save(folder.path / CONFIDENCE)
             log.progress("learning phrases …")
-            learnt = folder.training(), folder.seed_rules(), folder.output_cfg()
+            train, places = folder.training(), looked_at(folder.examples())
+            learnt = [train[i] for i in places], folder.seed_rules(), folder.output_cfg()
             learn_phrases(*learnt, fitting.seed, work.engine).save(folder.path / CONFIDENCE_PHRASES)
+            figures["phrases"] = {"seed": fitting.seed, "of_all": len(places) == len(train)}
         return figures
 
     def summary(self, figures: Figures) -> str:
@@ -148,7 +150,7 @@ def check(  # noqa: PLR0913 — what was learnt, and from what, all by name
     return {
         **asdict(found), "new": asdict(new), "warnings": warnings,
         "refused": refusal(found, new) if preparation else "",
-        "confidence": asdict(calibration) if calibration else None, "seed": fitting.seed,
+        "confidence": asdict(calibration) if calibration else None,
     }  # fmt: skip
 
 
