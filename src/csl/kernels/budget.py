@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from csl.kernels.kernel import kernel
 
 ITEMS = 8 * 2**20  # of one input, unless the user says otherwise
 STEPS = 32  # without a trace that count as one item
@@ -31,13 +32,13 @@ def untimed(items: int = ITEMS) -> Budget:
     return Budget(items, np.zeros(1, np.bool_))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def spent(budget: Budget, items: int) -> bool:
     """Tell whether it is time to give up, with so many items."""
     return items > budget.items or budget.stop[0]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def given_up(budget: Budget) -> int:
     """Return the status of an input that is given up: why."""
     return STOPPED if budget.stop[0] else TOO_MANY

@@ -18,19 +18,19 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from csl.errors import InputError
 from csl.kernels.budget import COVERED, ITEMS, TOO_MANY, Budget, untimed
 from csl.kernels.flat import copy_to, reserve
 from csl.kernels.hashing import find_slot
+from csl.kernels.kernel import kernel
 
 BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.int32]
 OffsetArray = npt.NDArray[np.int64]
 
 NONE = -1
-_CATEGORY = 1 << 31  # in the key of an edge, category c is this + c; terminals are smaller
+_CATEGORY = np.int64(1 << 31)  # in the key of an edge, category c is this + c; terminals are smaller
 
 # Columns of an agenda's rows and of items. From SLOTS on: 1 + the category in each slot, 0 = not inside.
 PLACE, AT, FOLLOWING, SLOTS = 0, 1, 2, 3
@@ -88,14 +88,14 @@ def compile_cfg(productions: Sequence[tuple[int, Sequence[int]]], n_categories: 
     return CompiledCfg(keys, children, first_edge, category_edges, first_left, left_sides, root, n_categories)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@kernel
 def _below(cfg: CompiledCfg, node: int, symbol: int) -> int:
     """Find the node below `node` over a symbol, or NONE."""
     key = (np.uint64(node) << np.uint64(32)) | np.uint64(symbol)
     return cfg.children[find_slot(cfg.keys, cfg.children, key)]
 
 
-@njit(cache=True, nogil=True, inline="always")
+@kernel
 def _add(agenda: IntArray, size: int, newest: IntArray, place: int, at: int, slots: IntArray) -> tuple[IntArray, int]:
     """Put a place on the agenda, unless it was reached with these slots before.
 
@@ -120,7 +120,7 @@ def _add(agenda: IntArray, size: int, newest: IntArray, place: int, at: int, slo
     return agenda, size + 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _over_wildcard(
     cfg: CompiledCfg, node: int, at: int, slots: IntArray, slot: int, agenda: IntArray, size: int, newest: IntArray
 ) -> tuple[IntArray, int]:
@@ -139,7 +139,7 @@ def _over_wildcard(
     return agenda, size
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _over_items(
     cfg: CompiledCfg,
     node: int,
@@ -167,7 +167,7 @@ def _over_items(
     return agenda, size
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _chart(
     cfg: CompiledCfg, target: IntArray, slot_of: IntArray, n_slots: int, room: Room, budget: Budget
 ) -> tuple[IntArray, Room, bool]:
@@ -220,7 +220,7 @@ def _chart(
     return first, Room(items, agenda, newest), True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _room(cfg: CompiledCfg, n_slots: int, longest: int) -> Room:
     """Make room for targets up to a length with so many slots."""
     n_places = len(cfg.first_edge) + cfg.n_categories
@@ -231,7 +231,7 @@ def _room(cfg: CompiledCfg, n_slots: int, longest: int) -> Room:
     )
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _repeated(target: IntArray, slots: IntArray) -> int:
     """Give each wildcard that occurs more than once a slot; return the number of slots."""
     n_slots = 0
@@ -245,7 +245,7 @@ def _repeated(target: IntArray, slots: IntArray) -> int:
     return n_slots
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _parse_each(cfg: CompiledCfg, values: IntArray, offsets: OffsetArray, from_root: bool, budget: Budget) -> IntArray:
     """Return the status of each target: whether any category, or the start symbol, derives it."""
     status = np.zeros(len(offsets) - 1, np.int32)
@@ -270,7 +270,7 @@ def _parse_each(cfg: CompiledCfg, values: IntArray, offsets: OffsetArray, from_r
     return status
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _list_typings(cfg: CompiledCfg, target: IntArray, budget: Budget) -> tuple[IntArray, bool]:
     k, slots = np.int64(0), np.empty(len(target), np.int32)
     for p in range(len(target)):

@@ -16,11 +16,11 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from csl.kernels.budget import ENTRIES, spent
 from csl.kernels.flat import Rules, arity_of, copy_to, reserve
 from csl.kernels.hashing import find_slot
+from csl.kernels.kernel import kernel
 
 PLACES = 32  # in an output that are looked at in a step
 
@@ -66,14 +66,14 @@ class Chart(NamedTuple):
 START, LENGTH, UNITS, RULE, NEXT, CHILD = 0, 1, 2, 3, 4, 5
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def edge(trie, node, symbol):
     """Follow an edge; −1 if there is none."""
     key = (np.uint64(node) << np.uint64(32)) | np.uint64(symbol)
     return np.int64(trie.children[find_slot(trie.keys, trie.children, key)])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def build_trie(rules, ids):
     """Build the trie of the given rules; chains keep their order."""
     values, begin, middle = rules
@@ -106,7 +106,7 @@ def build_trie(rules, ids):
     return Trie(keys, children, head[:nodes].copy(), following, lone)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def first_place(values, a, b, y, items, children):
     """Return (place, length) of the first occurrence in y of the target `values[a:b]` filled with items, or (−1, 0)."""
     m = len(y)
@@ -139,7 +139,7 @@ def first_place(values, a, b, y, items, children):
     return -1, 0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_item(chart, cell, place, length, units, rule, children):
     """Add an item to a cell unless the same span of y is there; return the chart."""
     cells, items, size = chart
@@ -162,7 +162,7 @@ def add_item(chart, cell, place, length, units, rule, children):
     return Chart(cells, items, size + 1)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def next_choice(chart, spans, chosen, fixed):
     """Advance the choice of an item of each of the cells `spans`, as on an odometer; place `fixed` stays as it is.
 
@@ -178,7 +178,7 @@ def next_choice(chart, spans, chosen, fixed):
     return False
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _pushed(stack, depth, state, node, at, spans):
     """Put a state on the stack: a copy of `state` with another node, position and number of spans."""
     stack = reserve(stack, depth + 1)
@@ -187,7 +187,7 @@ def _pushed(stack, depth, state, node, at, spans):
     return stack
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _walk(trie, arity, x, cells, stack, done, bucket, most):
     """Walk on from the state at the bottom of the stack; whole sources that are met go to the bucket of their end.
 
@@ -227,7 +227,7 @@ def _walk(trie, arity, x, cells, stack, done, bucket, most):
     return stack, done, steps
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _apply(rules, rule, y, spans, cell, chart, chosen, most):
     """Apply a rule to every choice of items of the cells `spans`; add what it derives to the cell.
 
@@ -246,7 +246,7 @@ def _apply(rules, rule, y, spans, cell, chart, chosen, most):
     return chart, steps
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _apply_lone(parser, query, cell, chart, chosen, most):
     """Close a cell under the rules whose source is a lone nonterminal; return also the number of steps."""
     (values, begin, middle), trie, steps, y = parser.rules, parser.trie, 0, query.y
@@ -267,7 +267,7 @@ def _apply_lone(parser, query, cell, chart, chosen, most):
     return chart, steps
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def pair_chart(parser, query, budget, work):
     """Find what of y each span of x derives; `work` is an array for items, of CHILD + arity columns.
 
@@ -321,7 +321,7 @@ def pair_chart(parser, query, budget, work):
     return chart, used
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def derive(parser, query, budget, work):
     """Derive a pair: return the goal item or −1, the items, and how many of the budget were used.
 
@@ -336,14 +336,14 @@ def derive(parser, query, budget, work):
     return goal, chart.items, used
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def rule_query(rules, rule, banned):
     """Return the query for a rule: its sides as a pair."""
     values, begin, middle = rules
     return Query(values[begin[rule] : middle[rule]], values[middle[rule] : begin[rule + 1]], banned)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _collect(rules, items, goal, out, count):
     """Append the rules of a derivation, parents first, to `out`; return it (maybe longer) and their number."""
     stack = np.empty(64, np.int32)
@@ -366,7 +366,7 @@ def _collect(rules, items, goal, out, count):
     return out, count
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def derive_rules(parser, budget, queries, banned):
     """Derive each rule of `queries` without the rule of the same place in `banned` (−1: none).
 
@@ -384,7 +384,7 @@ def derive_rules(parser, budget, queries, banned):
     return out[:count].copy(), offsets, used
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def remove_derivable(parser, budget, order, hints, hint_offsets, most):
     """Remove the rules of `order`, one after the other, that the other rules derive; `parser.alive` is changed.
 

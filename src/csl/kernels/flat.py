@@ -14,7 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from csl.kernels.kernel import kernel
 
 SOURCE, TARGET = 0, 1  # the sides of a rule
 
@@ -27,7 +28,7 @@ class Rules(NamedTuple):
     middle: npt.NDArray[np.int64]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def reserve(array, rows):
     """Return the array if it has so many rows, otherwise a larger one that begins with it."""
     if rows <= array.shape[0]:
@@ -42,21 +43,21 @@ def reserve(array, rows):
     return larger
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def copy_to(out, values):
     """Copy the values to the front of `out`."""
     for p in range(len(values)):
         out[p] = values[p]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def bounds(rules, rule, side):
     """Return where a side of a rule starts and stops."""
     begin, middle = rules.begin, rules.middle
     return (begin[rule], middle[rule]) if side == SOURCE else (middle[rule], begin[rule + 1])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def arity_of(rules, rule):
     """Count the nonterminals of a source."""
     arity = 0
@@ -65,7 +66,7 @@ def arity_of(rules, rule):
     return arity
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def max_arity(rules, ids):
     """Return the largest number of nonterminals in a source."""
     most = 0
@@ -74,7 +75,7 @@ def max_arity(rules, ids):
     return most
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def take(values, offsets, rows):
     """Take rows of a ragged array."""
     out_offsets = np.zeros(len(rows) + 1, np.int64)
@@ -86,7 +87,7 @@ def take(values, offsets, rows):
     return out, out_offsets
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def sides(rules, ids, side):
     """Copy one side of each rule, end to end; return it and the offsets."""
     offsets = np.zeros(len(ids) + 1, np.int64)

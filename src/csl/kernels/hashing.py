@@ -8,12 +8,13 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from csl.kernels.kernel import kernel
 
 BASE = np.uint64(0x9E3779B97F4A7C15)  # odd, so that its powers never vanish modulo 2⁶⁴
 
 
-@njit(cache=True, nogil=True, inline="always")
+@kernel
 def mix(x):
     """Spread the bits of an integer (the finaliser of splitmix64)."""
     z = np.uint64(x) + np.uint64(0x9E3779B97F4A7C15)
@@ -22,7 +23,7 @@ def mix(x):
     return z ^ (z >> np.uint64(31))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def sequence_hash(values, start, stop):
     """Hash `values[start:stop]` as it is."""
     h = np.uint64(0)
@@ -31,7 +32,7 @@ def sequence_hash(values, start, stop):
     return h
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def erased_hash(values, start, stop):
     """Hash `values[start:stop]` with all nonterminal indices erased."""
     h = np.uint64(0)
@@ -48,7 +49,7 @@ class Table(NamedTuple):
     following: npt.NDArray[np.int32]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def find_slot(keys, first, key):
     """Return the slot of the key, or the free one where it would go."""
     mask = np.uint64(len(keys) - 1)
@@ -58,7 +59,7 @@ def find_slot(keys, first, key):
     return np.int64(slot)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def build_table(hashes, entries):
     """Build a table whose chains hold, in order, the `entries` (ids into `hashes`) with the same hash."""
     capacity = 16

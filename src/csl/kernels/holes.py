@@ -7,16 +7,16 @@ keys for a source of n symbols and, only where another rule has the same source 
 """
 
 import numpy as np
-from numba import njit
 
 from csl.kernels.flat import copy_to
 from csl.kernels.hashing import BASE, mix
+from csl.kernels.kernel import kernel
 from csl.kernels.unify import occurs_elsewhere
 
 HOLE = -(2**20)  # an index that no nonterminal has
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def source_holes(rules, ids):
     """Return a key, and a row (rule, i, j), for each proper span [i, j) of each source that occurs once."""
     values, begin, middle = rules
@@ -42,7 +42,7 @@ def source_holes(rules, ids):
     return keys[:count], rows[:count]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _with_holes(rules, row, a, b, out):
     """Write the target with a hole for every occurrence of [a, b) to `out`, nonterminals numbered as in the outer part.
 
@@ -83,7 +83,7 @@ def _with_holes(rules, row, a, b, out):
     return n
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def target_holes(rules, keys, rows):
     """Return a key, and a row (rule, i, j, a, b, holes), for each split at the source spans of `rows`."""
     begin, middle = rules.begin, rules.middle

@@ -15,11 +15,11 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from csl.kernels.budget import COVERED, ENTRIES, SHARE, STEPS, TOO_MANY, UNCOVERED, Budget, given_up, spent
 from csl.kernels.derive import LENGTH, START, first_place
 from csl.kernels.flat import Rules, reserve
+from csl.kernels.kernel import kernel
 from csl.kernels.source_chart import (
     Applications,
     Forests,
@@ -96,7 +96,7 @@ class Found(NamedTuple):
     steps: int  # of the search, in all vertices so far
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _find_outputs(task, v, product, found, held):
     """Find the applications of vertex v that derive spans of y; the product holds `held` items already."""
     forests, k, labels, budget = task
@@ -142,7 +142,7 @@ def _find_outputs(task, v, product, found, held):
     return Found(applications, numbers, label, size, n_labels, steps)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _find_types(task, v, product, found, held):
     """Find the applications of vertex v with the typings of their rules; the product holds `held` items already."""
     forests, k, labels, budget = task
@@ -171,7 +171,7 @@ def _find_types(task, v, product, found, held):
     return Found(applications, numbers, label, size, n_categories, steps)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _add_parts(product, found, span):
     """Turn the applications found for a vertex into parts, one a label, in the order of labels."""
     vertices, applications, label, first, last, of_type, parts = product
@@ -197,7 +197,7 @@ def _add_parts(product, found, span):
     return Product(vertices, applications, label, first, last, of_type, parts)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _multiply(task, product, found):
     """Build the product of a forest; return it, what was found last, and the part of the goal.
 
@@ -236,7 +236,7 @@ def _multiply(task, product, found):
     return product, found, goal if goal < last[0] else -1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _write_out(product, goal, vertices, applications, vertex):
     """Append what the goal reaches to a forest of `vertex` vertices, parents first; return it, and its vertices."""
     starts, (rules, arguments, children) = product.vertices.applications, product.applications
@@ -263,7 +263,7 @@ def _write_out(product, goal, vertices, applications, vertex):
     return vertices, applications, vertex
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def intersect(forests, first_input, budget, largest, labels):
     """Keep the derivations of each input whose output has the label of its goal; the result begins with `first_input`.
 

@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from csl.kernels.flat import SOURCE, bounds
 from csl.kernels.hashing import find_slot
+from csl.kernels.kernel import kernel
 
 
 class Postings(NamedTuple):
@@ -40,12 +40,12 @@ class Evidence(NamedTuple):
     targets: Postings
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _key(first, second):
     return (np.uint64(first) << np.uint64(32)) | np.uint64(second)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def occurs(values, a, b, start, stop):
     """Whether the side `values[a:b]` occurs in the text `values[start:stop]`."""
     p = a
@@ -76,7 +76,7 @@ def occurs(values, a, b, start, stop):
         at += length
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _number_pairs(rules, examples, side, symbols):
     """Give numbers from `symbols` on to pairs of symbols in a row; return a hash table and one more than the last."""
     values, length = rules.values, 0
@@ -99,7 +99,7 @@ def _number_pairs(rules, examples, side, symbols):
     return keys, terms, number
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def postings(rules, examples, side, symbols):
     """Build the posting lists of one side of the examples, whose symbols are 1 … symbols − 1."""
     values = rules.values
@@ -132,7 +132,7 @@ def postings(rules, examples, side, symbols):
     return Postings(lists, np.cumsum(sizes), every, keys, terms)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _fewest(values, a, b, posts):
     """Return the shortest posting list of a term of the side `values[a:b]`; all examples if it has no terminal."""
     best = posts.every
@@ -149,7 +149,7 @@ def _fewest(values, a, b, posts):
     return best
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def count_sides(rules, ids, side, data):
     """Count, for each rule, the examples in which its source or target occurs."""
     (values, begin, middle), examples, weights = rules, data.examples, data.weights
@@ -164,7 +164,7 @@ def count_sides(rules, ids, side, data):
     return counts
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def count_pairs(rules, ids, data):
     """Count, for each rule, the examples in which both its sides occur."""
     (values, begin, middle), examples, weights = rules, data.examples, data.weights

@@ -4,10 +4,11 @@ Costs and gains are integers (fixed point, see `csl.induction.objective`), so th
 """
 
 import numpy as np
-from numba import njit
+
+from csl.kernels.kernel import kernel
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def best_candidates(candidates, offsets, gain, tie):
     """For each rule, its candidate with the largest positive gain, the smaller `tie` if equal; −1 if there is none.
 
@@ -23,7 +24,7 @@ def best_candidates(candidates, offsets, gain, tie):
     return best
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def execute(order, members, offsets, added, cost, alive):
     """Take the actions in order, each only if it still saves something; `alive` is changed.
 

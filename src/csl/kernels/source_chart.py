@@ -18,11 +18,11 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from csl.kernels.budget import COVERED, ENTRIES, SHARE, UNCOVERED, Budget, given_up, spent
 from csl.kernels.derive import Trie, edge
 from csl.kernels.flat import copy_to, reserve
+from csl.kernels.kernel import kernel
 
 BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.int32]
@@ -62,19 +62,19 @@ class Vertices(NamedTuple):
     applications: OffsetArray
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def no_applications() -> Applications:
     """Start a list of applications."""
     return Applications(np.empty(256, np.int32), np.zeros(256, np.int64), np.empty(256, np.int32))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def no_vertices() -> Vertices:
     """Start a list of vertices."""
     return Vertices(np.empty((256, 3), np.int32), np.zeros(256, np.int64))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_application(made: Applications, size: int, rule: int, children: IntArray) -> Applications:
     """Append an application after the `size` there are."""
     rules, arguments, places = made
@@ -87,7 +87,7 @@ def add_application(made: Applications, size: int, rule: int, children: IntArray
     return Applications(rules, arguments, places)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_vertex(made: Vertices, vertex: int, span: IntArray, size: int) -> Vertices:
     """Append a vertex after the `vertex` there are, whose applications are the last of `size`."""
     spans, applications = reserve(made.spans, vertex + 1), reserve(made.applications, vertex + 2)
@@ -96,7 +96,7 @@ def add_vertex(made: Vertices, vertex: int, span: IntArray, size: int) -> Vertic
     return Vertices(spans, applications)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def finished_forests(
     status: IntArray, offsets: OffsetArray, done: int, vertices: Vertices, applications: Applications
 ) -> Forests:
@@ -126,13 +126,13 @@ class Recognised(NamedTuple):
     used: int | np.int64  # items; if they are more than the budget, the rest is not complete
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _room(trie: Trie) -> tuple[IntArray, IntArray, IntArray]:
     """Make arrays for `_recognise` to work in."""
     return np.full(len(trie.head), -1, np.int32), np.empty((64, 3), np.int32), np.empty((64, 4), np.int32)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _add_edge(edges: IntArray, size: int, source: int, cell: int, onto: int, pending: IntArray, at: int) -> IntArray:
     """Write an edge and put it first on the list of those that arrive at a position."""
     edges = reserve(edges, size + 1)
@@ -141,14 +141,14 @@ def _add_edge(edges: IntArray, size: int, source: int, cell: int, onto: int, pen
     return edges
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _add_state(states: IntArray, size: int, node: int) -> IntArray:
     states = reserve(states, size + 1)
     states[size, NODE], states[size, FIRST], states[size, FOLLOWING] = node, -1, -1
     return states
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _recognise(
     trie: Trie, x: IntArray, room: tuple[IntArray, IntArray, IntArray], budget: Budget, levels: int
 ) -> Recognised:
@@ -222,7 +222,7 @@ def _recognise(
     return Recognised(cells, states, edges, tables + n_states + n_edges)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def covered(trie: Trie, budget: Budget, values: IntArray, offsets: OffsetArray) -> IntArray:
     """Return the status of each input: whether it has a derivation, to any output."""
     out = np.zeros(len(offsets) - 1, np.int32)
@@ -237,7 +237,7 @@ def covered(trie: Trie, budget: Budget, values: IntArray, offsets: OffsetArray) 
     return out
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def derivable_spans(trie: Trie, budget: Budget, x: IntArray) -> BoolArray:
     """Return a square table: whether x[i:j] has a derivation. It is empty if the budget does not suffice."""
     found = _recognise(trie, x, _room(trie), budget, 1)
@@ -250,7 +250,7 @@ def derivable_spans(trie: Trie, budget: Budget, x: IntArray) -> BoolArray:
 # forests
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _unpack_cell(
     trie: Trie, found: Recognised, cell: int, levels: int, work: IntArray, made: Applications, size: int, budget: Budget
 ) -> tuple[Applications, int]:
@@ -292,7 +292,7 @@ def _unpack_cell(
     return made, size
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def forests(trie: Trie, max_units: int, budget: Budget, values: IntArray, offsets: OffsetArray) -> Forests:
     """Build the forest of each input that has a derivation with at most `max_units` units in a row.
 
@@ -357,7 +357,7 @@ def forests(trie: Trie, max_units: int, budget: Budget, values: IntArray, offset
     return finished_forests(status, ends, k, vertices, made)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _top_down(n: int, levels: int) -> OffsetArray:
     """Order the keys cell · levels + units left so that what can be a child comes after its parents."""
     out = np.empty(n * (n + 1) // 2 * levels, np.int64)

@@ -3,10 +3,10 @@
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from csl.kernels.flat import Rules, copy_to, reserve
 from csl.kernels.hashing import Table, erased_hash, find_slot, sequence_hash
+from csl.kernels.kernel import kernel
 
 
 class Interned(NamedTuple):
@@ -17,14 +17,14 @@ class Interned(NamedTuple):
     size: int
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def rule_hash(rules, rule):
     """Hash a rule as it stands; the hash depends on where the source ends."""
     values, begin, middle, stop = rules.values, rules.begin[rule], rules.middle[rule], rules.begin[rule + 1]
     return sequence_hash(values, begin, middle) * np.uint64(0xD1342543DE82EF95) + sequence_hash(values, middle, stop)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _same_rule(rules, r, others, k):
     """Tell whether rule r is the rule k of others."""
     a, b, length = rules.begin[r], others.begin[k], others.begin[k + 1] - others.begin[k]
@@ -36,7 +36,7 @@ def _same_rule(rules, r, others, k):
     return t == length
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _doubled(keys, first):
     """Double the slots of a hash table."""
     larger, larger_first = np.zeros(2 * len(keys), np.uint64), np.full(2 * len(keys), -1, np.int32)
@@ -47,7 +47,7 @@ def _doubled(keys, first):
     return larger, larger_first
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def intern(known, new):
     """Give each of the new rules its id: that of the equal rule that is known, or the next free one.
 
@@ -77,7 +77,7 @@ def intern(known, new):
     return ids, Interned(Rules(values, begin, middle), Table(keys, first, following), count)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def weights(rules, start, terminal, nonterminal):
     """Return |α| + |β| of the rules from `start` on, with these costs a symbol."""
     out = np.zeros(len(rules.middle) - start, np.int64)
@@ -87,7 +87,7 @@ def weights(rules, start, terminal, nonterminal):
     return out
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def source_hashes(rules, start):
     """Return the erased hashes of the sources of the rules from `start` on."""
     out = np.empty(len(rules.middle) - start, np.uint64)
@@ -96,7 +96,7 @@ def source_hashes(rules, start):
     return out
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def rule_hashes(rules, ids):
     """Return the hashes of whole rules: an order of rules that does not depend on their ids."""
     out = np.empty(len(ids), np.uint64)

@@ -15,10 +15,10 @@ symbols costs O(n²) look-ups, whatever the size of the grammar.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from csl.kernels.flat import Rules, copy_to, reserve
 from csl.kernels.hashing import BASE, find_slot, mix
+from csl.kernels.kernel import kernel
 
 
 class Shape(NamedTuple):
@@ -37,7 +37,7 @@ class Candidates(NamedTuple):
     size: int
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _same_erased(values, a, b, length):
     """Whether two spans are equal when nonterminal indices are erased."""
     for t in range(length):
@@ -47,7 +47,7 @@ def _same_erased(values, a, b, length):
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def occurs_elsewhere(values, start, stop, i, j):
     """Whether the span [i, j) occurs at another place of [start, stop)."""
     for p in range(start, stop - (j - i) + 1):
@@ -60,7 +60,7 @@ def occurs_elsewhere(values, start, stop, i, j):
     return False
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _matches(values, a, b, names, at, stop):
     """Whether the target `values[a:b]`, its nonterminal −k renamed to names[k], stands at `at`, before `stop`."""
     if at + b - a > stop:
@@ -72,7 +72,7 @@ def _matches(values, a, b, names, at, stop):
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _inside(rules, r, i, j, g, out):
     """Write r_add for g inside r_c = r at [i, j) to `out`; return its (source length, length), or (0, 0)."""
     values, begin, middle = rules
@@ -111,7 +111,7 @@ def _inside(rules, r, i, j, g, out):
     return (source_length, n) if free > c1 else (0, 0)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _above(rules, r, i, j, g, out):
     """Write r_add for g above r_c = r with a hole at [i, j) to `out`; return its lengths, or (0, 0)."""
     values, begin, middle = rules
@@ -158,7 +158,7 @@ def _above(rules, r, i, j, g, out):
     return j - i, j - i + length
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _add_rule(rules, r, i, j, g, above, out):
     """Write the r_add of r_c = r, its span [i, j) and g to `out`; return its lengths, or (0, 0) if there is none."""
     values, begin, middle = rules
@@ -178,7 +178,7 @@ def _add_rule(rules, r, i, j, g, above, out):
     return 0, 0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _renumber(out, source_length, length):
     """Renumber the nonterminals from left to right; return the arity and how often the most frequent occurs."""
     old = np.zeros(source_length, np.int32)
@@ -200,14 +200,14 @@ def _renumber(out, source_length, length):
     return arity, most
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def no_candidates():
     """Start a list of candidates."""
     rules = Rules(np.empty(16384, np.int32), np.zeros(1025, np.int64), np.empty(1024, np.int64))
     return Candidates(rules, np.empty((1024, 2), np.int32), 0)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def room_for(candidates, length):
     """Return the candidates with room for one of this length, and where that is to be written."""
     (values, begin, middle), origin, count = candidates
@@ -215,7 +215,7 @@ def room_for(candidates, length):
     return Candidates(Rules(values, begin, middle), origin, count), values[begin[count] :]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_candidate(candidates, shape, source_length, length, r, g):
     """Add the candidate that was written, if its shape is allowed, as one for r_c = r and g."""
     (values, begin, middle), origin, count = candidates
@@ -231,7 +231,7 @@ def add_candidate(candidates, shape, source_length, length, r, g):
     return Candidates(Rules(values, begin, middle), origin, count + 1)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def finished_candidates(candidates):
     """Copy what is used: (r_c, g) of each candidate, and the candidates as rules."""
     (values, begin, middle), origin, count = candidates
@@ -239,7 +239,7 @@ def finished_candidates(candidates):
     return origin[:count].copy(), rules
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def unify(rules, table, ids, shape):
     """Find every (r_c, g, r_add) for r_c in `ids` and g in the table of rules by erased source.
 
