@@ -14,6 +14,7 @@ from csl.datasets.task import Task
 from csl.grammar import Grammar
 from csl.induction.config import PRESETS
 from csl.induction.induce import induce
+from csl.kernels import kernel
 
 Prepared = Callable[[str, str], tuple[Task, Grammar]]
 
@@ -35,6 +36,12 @@ def shared_data() -> Path:
 def _small_work_is_spread_too() -> None:
     """Let engines share even the small work of tests, so that these see what depends on the number of workers."""
     engine.SMALL = 2
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _kernels_are_compiled() -> None:
+    """Compile kernels even for the little data of tests: plain Python has a test of its own."""
+    kernel.SMALL = -1
 
 
 @pytest.fixture(scope="session")

@@ -57,7 +57,7 @@ def test_a_draw_depends_on_seed_and_number_alone() -> None:
 def test_a_rule_with_more_typings_than_there_are_rules() -> None:
     grammar = parse_grammar(["a NT_1 ### A NT_1", "b ### B"])
     cfg = OutputCfg.parse(["ROOT => A ##X", "ROOT => A ##Y", "ROOT => A ##Z", "X => B", "Y => C", "Z => D"])
-    rules, offsets = draw_local.py_func(build_local(grammar, cfg), 20, 1, 0, 0, 50, UNIFORM, 10_000)
+    rules, offsets = draw_local.in_python(build_local(grammar, cfg), 20, 1, 0, 0, 50, UNIFORM, 10_000)
     assert rules.tolist() == [0, 1] * 50
     assert offsets.tolist() == list(range(0, 101, 2))
 

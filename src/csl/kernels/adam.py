@@ -2,12 +2,12 @@
 
 from math import sqrt
 
-from numba import njit
+from csl.kernels.kernel import compiled
 
 FIRST, SECOND, TINY = 0.9, 0.999, 1e-8  # β₁, β₂, ε
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def adam_step(theta, gradient, first, second, rate, number):
     """Take step `number`, counted from 1; parameters and both moments are changed."""
     rate = rate / (1 - FIRST**number)

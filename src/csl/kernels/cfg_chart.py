@@ -246,7 +246,7 @@ def _repeated(target: IntArray, slots: IntArray) -> int:
 
 
 @kernel
-def _parse_each(cfg: CompiledCfg, values: IntArray, offsets: OffsetArray, from_root: bool, budget: Budget) -> IntArray:
+def parse_each(cfg: CompiledCfg, values: IntArray, offsets: OffsetArray, from_root: bool, budget: Budget) -> IntArray:
     """Return the status of each target: whether any category, or the start symbol, derives it."""
     status = np.zeros(len(offsets) - 1, np.int32)
     longest = np.int64(0)
@@ -271,7 +271,8 @@ def _parse_each(cfg: CompiledCfg, values: IntArray, offsets: OffsetArray, from_r
 
 
 @kernel
-def _list_typings(cfg: CompiledCfg, target: IntArray, budget: Budget) -> tuple[IntArray, bool]:
+def list_typings(cfg: CompiledCfg, target: IntArray, budget: Budget) -> tuple[IntArray, bool]:
+    """List typings; tell whether these are all."""
     k, slots = np.int64(0), np.empty(len(target), np.int32)
     for p in range(len(target)):
         k = max(k, -target[p])
@@ -304,12 +305,12 @@ def _check_complete(complete: bool) -> None:
 
 def typable(cfg: CompiledCfg, values: IntArray, offsets: OffsetArray) -> BoolArray:
     """Tell whether each of the targets `values[offsets[i]:offsets[i + 1]]` has at least one typing."""
-    return _covered(_parse_each(cfg, values, offsets, False, untimed()))
+    return _covered(parse_each(cfg, values, offsets, False, untimed()))
 
 
 def accepted(cfg: CompiledCfg, values: IntArray, offsets: OffsetArray) -> BoolArray:
     """Tell whether the start symbol derives each of the targets, for some category in place of each wildcard."""
-    return _covered(_parse_each(cfg, values, offsets, True, untimed()))
+    return _covered(parse_each(cfg, values, offsets, True, untimed()))
 
 
 def _covered(status: IntArray) -> BoolArray:
@@ -320,6 +321,6 @@ def _covered(status: IntArray) -> BoolArray:
 
 def typings(cfg: CompiledCfg, target: IntArray) -> IntArray:
     """List all typings of a target with the wildcards −1 … −k, one a row: its category, then that of each wildcard."""
-    rows, complete = _list_typings(cfg, target, untimed())
+    rows, complete = list_typings(cfg, target, untimed())
     _check_complete(complete)
     return rows

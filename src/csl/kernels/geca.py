@@ -16,10 +16,10 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from csl.kernels.flat import copy_to, reserve
 from csl.kernels.hashing import BASE, find_slot, mix, sequence_hash
+from csl.kernels.kernel import kernel
 
 SEPARATOR = 1  # the token between input and output
 SOURCE, TARGET, BOTH = 1, 2, 3  # the sides that a span occurs on
@@ -42,7 +42,7 @@ class Swaps(NamedTuple):
     ends: npt.NDArray[np.int64]  # fragment → the number of swaps that replace it or one before
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _prefixes(values, start, stop):
     """Hash all beginnings of `values[start:stop]`; also give the powers of the base."""
     prefix, power = np.zeros(stop - start + 1, np.uint64), np.ones(stop - start + 1, np.uint64)
@@ -52,7 +52,7 @@ def _prefixes(values, start, stop):
     return prefix, power
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _spans(prefix, power, middle, window):
     """List the different spans of a sequence, as rows (first place, length, sides), by place.
 
@@ -81,7 +81,7 @@ def _spans(prefix, power, middle, window):
     return spans[:count], following
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _template_hash(prefix, power, following, i, n, j, m):
     """Hash the template of the spans first at i and j, of lengths n and m; tell whether they never overlap."""
     size = len(prefix) - 1
@@ -101,7 +101,7 @@ def _template_hash(prefix, power, following, i, n, j, m):
     return h * power[size - at] + (prefix[size] - prefix[at] * power[size - at]), True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def fragments(sequences, s, window):
     """List the fragments of sequence s: hashes, hashes of templates, and rows (place, length, place, length).
 
@@ -140,7 +140,7 @@ def fragments(sequences, s, window):
     return hashes[:count], templates[:count], rows[:count]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def mark_shared(sequences, window, bits):
     """Find templates of more than one fragment: a set of 2^bits bits, by the low bits of the hash.
 
@@ -157,7 +157,7 @@ def mark_shared(sequences, window, bits):
     return again
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def collect(sequences, window, shared, bits):
     """List (template, fragment), as hashes, for the templates of the set."""
     found, count = np.empty((4096, 2), np.uint64), 0
@@ -172,7 +172,7 @@ def collect(sequences, window, shared, bits):
     return found[:count].copy()
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def locate(sequences, window, table, known):
     """Find where the `known` fragments of a table are.
 
@@ -197,7 +197,7 @@ def locate(sequences, window, table, known):
     return sizes, spans, found[:count]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _tokens(sequences, window, spans):
     """Lay out the tokens of fragments in rows, with 0 where there are no more."""
     values, begin = sequences
@@ -211,7 +211,7 @@ def _tokens(sequences, window, spans):
     return tokens
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _share_token(tokens, f, g):
     """Whether two rows of tokens have one in common."""
     for a in range(tokens.shape[1]):
@@ -223,7 +223,7 @@ def _share_token(tokens, f, g):
     return False
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def interchangeable(sequences, window, spans, members, homes):
     """For each fragment those that share a template with it and no token: fragments and offsets.
 
@@ -245,7 +245,7 @@ def interchangeable(sequences, window, spans, members, homes):
     return others[:count].copy(), offsets
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _shuffled(number, total, seed):
     """Return the place of a number in a random order of 0 … total − 1: a Feistel network, walked until it is inside."""
     half = 1
@@ -261,7 +261,7 @@ def _shuffled(number, total, seed):
             return number
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _matches(values, p, stop, q, length):
     """Whether the span of this length at q stands at p, before `stop`."""
     t = 0
@@ -270,7 +270,7 @@ def _matches(values, p, stop, q, length):
     return 0 < length == t
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def swap(sequences, spans, s, old, new, out, at):
     """Write sequence s, with the spans of fragment `old` replaced by those of `new`, to `out` from `at` on.
 
@@ -293,7 +293,7 @@ def swap(sequences, spans, s, old, new, out, at):
     return out, at
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def draw_swaps(sequences, swaps, seed, start, stop):
     """Make the swaps `start` … `stop` − 1 of a random order of all.
 
@@ -314,7 +314,7 @@ def draw_swaps(sequences, swaps, seed, start, stop):
     return made[: made_begin[-1]], made_begin, rows
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def sequence_keys(values, begin):
     """Hash sequences to keys ≥ 1."""
     keys = np.empty(len(begin) - 1, np.uint64)

@@ -12,13 +12,13 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from csl.kernels.budget import STEPS, spent
 from csl.kernels.flat import reserve
+from csl.kernels.kernel import compiled, kernel
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@compiled(fastmath={"reassoc", "contract"})
 def _dot(a, b):
     total = 0.0
     for s in range(len(a)):
@@ -26,13 +26,13 @@ def _dot(a, b):
     return total
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"})
+@compiled(fastmath={"contract"})
 def _add(out, factor, values):
     for s in range(len(out)):
         out[s] += factor * values[s]
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _inside(forests, k, model, room):
     """Fill J and `top` (by vertex), `weight` (by application) and `inner` (by child) of input k; return log I(goal).
 
@@ -65,7 +65,7 @@ def _inside(forests, k, model, room):
     return top[0] + np.log(_dot(context[0], J[0]))
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _room(forests, inputs, states):
     """Make room for the largest of some forests."""
     n_vertices, n_applications, n_children = 0, 0, 0
@@ -77,7 +77,7 @@ def _room(forests, inputs, states):
     return np.empty((n_vertices, states)), np.empty(n_vertices), np.empty(n_applications), np.empty(n_children)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def log_inside(forests, inputs, context, rule, contexts):
     """Return the log of the sum over all derivations of each input; −inf if it has none."""
     room = _room(forests, inputs, context.shape[1])
@@ -89,7 +89,7 @@ def log_inside(forests, inputs, context, rule, contexts):
     return out
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def occurring(forests, inputs, contexts, n_contexts):
     """List the contexts and the rules that occur in some forests; return also context → its place, rule → its place."""
     context_place, rule_place = np.full(n_contexts, -1, np.int32), np.full(len(contexts) - 1, -1, np.int32)
@@ -103,7 +103,7 @@ def occurring(forests, inputs, contexts, n_contexts):
     return _number(context_place), _number(rule_place), context_place, rule_place
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _number(places):
     """Count through the places that are not −1; return where they are."""
     found, n = np.empty(len(places), np.int64), 0
@@ -114,7 +114,7 @@ def _number(places):
     return found[:n].copy()
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def expectations(forests, inputs, copies, context, rule, contexts):
     """Add up log I over inputs, each counting `copies` times, and its gradient.
 
@@ -154,7 +154,7 @@ def expectations(forests, inputs, copies, context, rule, contexts):
     return total, used_contexts, by_context, used_rules, by_rule
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def fewest_levels(forests):
     """Give each input the number of levels of its flattest derivation, 0 if it has none."""
     out = np.zeros(len(forests.status), np.int64)
@@ -172,7 +172,7 @@ def fewest_levels(forests):
     return out
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def count_derivations(forests):
     """Count the derivations of each input, as floats."""
     out, counts = np.zeros(len(forests.status)), np.zeros(len(forests.applications) - 1)
@@ -188,7 +188,7 @@ def count_derivations(forests):
     return out
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def log_p(context, rule, contexts, rules):
     """Return log p(r | c) of some contexts and rules; −inf for what never happens."""
     out = np.empty((len(contexts), len(rules)))
@@ -225,7 +225,7 @@ def table_scores(table: npt.NDArray[np.float64]) -> Scores:
     return Scores(np.arange(table.size), np.ascontiguousarray(table).ravel(), *nothing)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _score(scores, c, r):
     """Return log p(r | c)."""
     key = c * len(scores.rule) + r
@@ -236,7 +236,7 @@ def _score(scores, c, r):
     return scores.values[slot]
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def viterbi(forests, log_p, contexts, budget):
     """Find the best derivation of each input; `log_p` are `Scores`.
 
@@ -296,7 +296,7 @@ def viterbi(forests, log_p, contexts, budget):
     return scores, out[:size].copy(), offsets
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _uses(forests, v0, v1, contexts):
     """Chain the places where a vertex is a child: vertex → first place; place → the next, and its context."""
     a0, a1 = forests.applications[v0], forests.applications[v1]
@@ -313,7 +313,7 @@ def _uses(forests, v0, v1, contexts):
     return first, following, context
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _best(forests, v, log_p, c, weight, a0):
     """Return the best value of a vertex under a context, and its application."""
     best, taken = -np.inf, forests.applications[v]

@@ -1,13 +1,16 @@
 """Kernels: functions on integers and arrays that Numba compiles, or Python runs as they are.
 
-Compiling takes seconds, once, and is kept on disk. What it is not worth waiting for is run as plain Python: a call on
-little data, when nothing is compiled yet. Kernels that work with integers only give the same result either way. Those
-with floats are always compiled (`numba.njit`): fused operations round differently.
+Compiling takes seconds, once, and is kept on disk. A call on little data is not worth the wait when nothing is compiled
+yet: it is run as plain Python, with the same result. What rounds differently when it is compiled (sums of products,
+log, exp), and what is always much work, is compiled in any case.
+
+A kernel whose name begins with _ is called by other kernels only: it has no entry from Python, which saves time.
 """
 
 import threading
 import time
 from collections.abc import Callable
+from functools import update_wrapper
 from typing import Any
 
 import numpy as np
@@ -19,39 +22,58 @@ PATIENCE = 3.0  # seconds of plain Python in a process, after which everything i
 
 
 class _Here(threading.local):
-    inside = False  # a kernel that runs as plain Python: so do those that it calls
+    in_python = False  # a kernel runs as plain Python: so do those that it calls
+
+
+_here = _Here()
 
 
 class Kernel:
-    """A function with its compiled form, which other kernels call by the same name."""
+    """A function and its compiled form, which other kernels call by the same name."""
 
-    spent = 0.0  # seconds of plain Python so far
+    seconds = 0.0  # of plain Python so far, of all kernels
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Any], always: bool = False, **options: Any) -> None:
+        """Make a function a kernel: with `always` it is compiled whatever the data; options are those of Numba."""
+        update_wrapper(self, function)
         self.plain = function
-        self.compiled = njit(cache=True, nogil=True)(function)
-        self.ready = False
-        self.__doc__, self.__name__ = function.__doc__, function.__name__
+        self.inner = function.__name__.startswith("_")
+        self.ready = always and not self.inner
+        wrappers = {"no_cfunc_wrapper": True, "no_cpython_wrapper": self.inner}
+        self.compiled = njit(cache=True, nogil=True, **wrappers, **options)(function)
 
     def __call__(self, *arguments: Any) -> Any:
-        """Run it: compiled, if it is compiled or there is much to do."""
-        if self.ready:
-            return self.compiled(*arguments)
-        if _here.inside:
+        """Run it: compiled, unless there is little to do and it would have to be compiled first."""
+        if _here.in_python:
             return self.plain(*arguments)
-        if Kernel.spent > PATIENCE or _size(arguments) > SMALL or _is_on_disk(self.compiled):
+        if not self.ready:
+            if self.inner:
+                raise TypeError(f"{self.__name__} is called by other kernels only")
+            if Kernel.seconds < PATIENCE and _size(arguments) <= SMALL and not self._is_on_disk():
+                return self.in_python(*arguments)
             self.ready = True
-            return self.compiled(*arguments)
-        start, _here.inside = time.perf_counter(), True
+        return self.compiled(*arguments)
+
+    def in_python(self, *arguments: Any) -> Any:
+        """Run it, and what it calls, as plain Python."""
+        start, _here.in_python = time.perf_counter(), True
         try:
             with np.errstate(over="ignore"):  # hashes wrap around
                 return self.plain(*arguments)
         finally:
-            _here.inside = False
-            Kernel.spent += time.perf_counter() - start
+            _here.in_python = False
+            Kernel.seconds += time.perf_counter() - start
 
+    def _is_on_disk(self) -> bool:
+        """Tell whether compiled code of the function as it is now is kept; yes, if this Numba does not say."""
+        try:
+            return bool(self.compiled._cache._cache_file._load_index())
+        except AttributeError:
+            return True
 
-_here = _Here()
+    def __reduce__(self) -> str:
+        """Pickle it by name, as functions are."""
+        return self.__name__
 
 
 def kernel(function: Callable[..., Any]) -> Any:
@@ -59,21 +81,17 @@ def kernel(function: Callable[..., Any]) -> Any:
     return Kernel(function)
 
 
+def compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
+    """Make a function a kernel that is always compiled, with these options of Numba."""
+    return lambda function: Kernel(function, always=True, **options)
+
+
 def _size(arguments: tuple[Any, ...]) -> int:
     """Count the elements of all arrays, also of those in tuples."""
-    return sum(
-        a.size if isinstance(a, np.ndarray) else _size(a) for a in arguments if isinstance(a, np.ndarray | tuple)
-    )
-
-
-def _is_on_disk(compiled: Any) -> bool:
-    """Tell whether compiled code of this very function is kept; yes, if this Numba does not say."""
-    try:
-        return bool(compiled._cache._cache_file._load_index())
-    except AttributeError:
-        return True
+    sizes = (a.size if isinstance(a, np.ndarray) else _size(a) for a in arguments if isinstance(a, np.ndarray | tuple))
+    return sum(sizes)
 
 
 @typeof_impl.register(Kernel)
-def _in_compiled_code(kernel: Kernel, _: Any) -> types.Dispatcher:
-    return types.Dispatcher(kernel.compiled)
+def _in_compiled_code(called: Kernel, _: Any) -> types.Dispatcher:
+    return types.Dispatcher(called.compiled)

@@ -8,18 +8,18 @@ determined. With c open pairs of n source symbols this costs c walks over the tr
 """
 
 import numpy as np
-from numba import njit
 
 from csl.kernels.budget import spent
 from csl.kernels.derive import CHILD, LENGTH, NEXT, START, Chart, add_item, edge, next_choice, pair_chart, rule_query
 from csl.kernels.flat import copy_to, reserve
+from csl.kernels.kernel import kernel
 from csl.kernels.occurrence import occurs
 from csl.kernels.unify import add_candidate, finished_candidates, no_candidates, occurs_elsewhere, room_for
 
 CELL = 3  # column of an open pair: where a derived one has its rule
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _same(y, p, q, length):
     t = 0
     while t < length and y[p + t] == y[q + t]:
@@ -27,7 +27,7 @@ def _same(y, p, q, length):
     return t == length
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _balanced(side, a, b, opening, closing):
     """Whether every parenthesis of `side[a:b]` has its other half there."""
     depth = 0
@@ -41,7 +41,7 @@ def _balanced(side, a, b, opening, closing):
     return depth == 0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _same_nonterminals(x, i, j, y, place, length):
     for p in range(i, j):
         if x[p] < 0:
@@ -60,7 +60,7 @@ def _same_nonterminals(x, i, j, y, place, length):
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _hole(rules, rule, y, place, length, items, chosen, hole):
     """Return the (place, length) that child `hole` must have if the rule's target is that span of y.
 
@@ -97,7 +97,7 @@ def _hole(rules, rule, y, place, length, items, chosen, hole):
     return first, size
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _open_below(parser, query, chart, opened, at):
     """Add the pairs that are open because the open pair `at` is; return the open pairs, which are a chart too."""
     (x, y, banned), trie, arity = query, parser.trie, parser.arity
@@ -151,7 +151,7 @@ def _open_below(parser, query, chart, opened, at):
     return opened
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _outer(x, y, i, j, place, length, out):
     """Write the outer part to `out`; return its (source length, length), or zeros if there is none."""
     fresh = np.int32(-len(x) - 1)  # an index that x does not have
@@ -180,7 +180,7 @@ def _outer(x, y, i, j, place, length, out):
     return source_length, n
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def splits(parser, budget, ids, parentheses, shape):
     """Split each of the rules `ids`, with respect to the rules of the parser, in all ways.
 
@@ -233,7 +233,7 @@ def splits(parser, budget, ids, parentheses, shape):
     return finished_candidates(candidates)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def touched(rules, rule, others, target_too):
     """Tell for each of `others` whether the rule's source, and target if `target_too`, may be used in deriving it."""
     values, begin, middle = rules

@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from csl.kernels.flat import SOURCE, TARGET, arity_of, bounds, copy_to, reserve
 from csl.kernels.hashing import mix, sequence_hash
+from csl.kernels.kernel import compiled, kernel
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -46,7 +46,7 @@ class Tables(NamedTuple):
     kind: Ints
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def cumulated(weights, offsets):
     """Cumulate within groups."""
     out = np.empty(len(weights))
@@ -58,7 +58,7 @@ def cumulated(weights, offsets):
     return out
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def child_products(arguments, classes, within, exact, before, d):
     """Return, by mode, the mass of the children of each transition whose parent has d levels.
 
@@ -84,20 +84,20 @@ def child_products(arguments, classes, within, exact, before, d):
     return out
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _uniform(state):
     """Advance a generator (splitmix64) held in state[0]; return a number in [0, 1)."""
     state[0] += np.uint64(0x9E3779B97F4A7C15)
     return np.float64(mix(np.int64(state[0])) >> np.uint64(11)) * (1.0 / (1 << 53))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def start_generator(seed, number):
     """Return the generator of draw `number`."""
     return np.array([mix(np.int64(mix(seed)) ^ np.int64(number))], np.uint64)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _pick(weights, n, generator):
     """Draw an index below n in proportion to the weights."""
     total = 0.0
@@ -114,7 +114,7 @@ def _pick(weights, n, generator):
     return last
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _search(cdf, start, stop, generator):
     """Draw an index in [start, stop) in proportion to the steps of cumulated weights."""
     u = _uniform(generator) * cdf[stop - 1]
@@ -128,7 +128,7 @@ def _search(cdf, start, stop, generator):
     return low
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _class_mass(tables, mode, d, c):
     """Return the mass of a class."""
     total = 0.0
@@ -137,7 +137,7 @@ def _class_mass(tables, mode, d, c):
     return total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _pick_kind(tables, c, mode, d, weights, generator):
     """Draw the kind of a child of class c."""
     first = tables.members[c]
@@ -147,7 +147,7 @@ def _pick_kind(tables, c, mode, d, weights, generator):
     return tables.kind[first + _pick(weights, n, generator)]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _pick_transition(tables, context, kind, mode, d, weights, generator):
     """Draw the state and then the transition of a node; return pair and transition."""
     states = tables.context.shape[1]
@@ -158,7 +158,7 @@ def _pick_transition(tables, context, kind, mode, d, weights, generator):
     return pair, _search(tables.cdf[mode, d], tables.pairs[pair], tables.pairs[pair + 1], generator)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _pick_deep(tables, first, last, d, weights, generator):
     """Draw which child of a node with exactly d levels is the first with exactly d − 1; `last` if the node has none."""
     fewer = 1.0
@@ -171,7 +171,7 @@ def _pick_deep(tables, first, last, d, weights, generator):
     return first + _pick(weights, last - first, generator) if first < last else last
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _start(tables, depth, least, even, weights, generator):
     """Draw the mode, the levels and the kind of the top; `even`: each number of levels is as likely as any other."""
     mode, d = WITHIN, depth
@@ -190,7 +190,7 @@ def _start(tables, depth, least, even, weights, generator):
     return mode, d, _pick(weights, len(tables.goal), generator)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def draw(tables, depth, least, even, seed, start, count, longest):
     """Draw derivations number start … start + count − 1 from p(z | valid, least ≤ levels ≤ depth).
 
@@ -247,7 +247,7 @@ class Local(NamedTuple):
     p: Floats  # [context, rule]: p(r | context); of shape (0, 0): all rules alike
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _choices(local, context, wanted, d, least, used, room):
     """List the rules that can still be finished as one of the `wanted` categories, with weights; return how many."""
     choice, weights, seen = room
@@ -270,7 +270,7 @@ def _choices(local, context, wanted, d, least, used, room):
     return n
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _open_rows(local, r, wanted, d, rows, end):
     """Put the rows of rule r that can be finished as one of the `wanted` categories at the end of `rows`."""
     for c in wanted:
@@ -285,7 +285,7 @@ def _open_rows(local, r, wanted, d, rows, end):
     return rows, end
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _distinct(values, marked, out):
     """Write the distinct values to `out`; return how many."""
     n = 0
@@ -299,7 +299,7 @@ def _distinct(values, marked, out):
     return n
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _keep_fitting(local, rows, place, kind, marked):
     """Move the rows whose child at a place is of one of the categories `kind` to the front; return how many."""
     for c in kind:
@@ -314,7 +314,7 @@ def _keep_fitting(local, rows, place, kind, marked):
     return n
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def draw_local(local, depth, least, seed, start, count, used, longest):
     """Draw derivations rule by rule, from the top and from left to right, from p(r | context).
 
@@ -368,7 +368,7 @@ def draw_local(local, depth, least, seed, start, count, used, longest):
     return out[:size].copy(), offsets
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _has_more_leaves(rules, used, most):
     """Tell whether more than `most` of the rules used have no nonterminals."""
     leaves = 0
@@ -378,7 +378,7 @@ def _has_more_leaves(rules, used, most):
     return leaves > most
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _expand_side(rules, used, offsets, most, side):
     """Write out one side of what derivations derive, end to end; return it and its offsets."""
     count, size = len(offsets) - 1, 0
@@ -421,7 +421,7 @@ def _expand_side(rules, used, offsets, most, side):
     return out[:size].copy(), out_offsets
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def expand(rules, used, offsets, most):
     """Write out the pairs that derivations derive, given by the rules they use in preorder.
 
@@ -432,7 +432,7 @@ def expand(rules, used, offsets, most):
     return x, x_offsets, y, y_offsets
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def keep_new(keys, slots, count):
     """Tell which keys (≥ 1) are new; `slots` is an open-addressing table, `count` its entries, both updated.
 
@@ -459,7 +459,7 @@ def keep_new(keys, slots, count):
     return new, slots, count
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def missing(keys, slots):
     """Tell which keys are not in a table that `keep_new` made."""
     out = np.ones(len(keys), np.bool_)
@@ -471,7 +471,7 @@ def missing(keys, slots):
     return out
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def pair_keys(x, x_offsets, y, y_offsets):
     """Hash pairs to keys ≥ 1."""
     keys = np.empty(len(x_offsets) - 1, np.uint64)
@@ -482,7 +482,7 @@ def pair_keys(x, x_offsets, y, y_offsets):
     return keys
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def context_counts(rules, offsets, contexts, arity):
     """Count the uses of rules in contexts over derivations in preorder: [context, rule]."""
     counts = np.zeros((contexts[-1], len(arity)))
