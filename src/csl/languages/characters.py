@@ -6,7 +6,8 @@ from itertools import pairwise
 
 def _marks() -> str:
     """Return combining marks as ranges of a character class: for `re` they are not characters of words."""
-    codes = [code for code in range(0x300, 0x1F000) if unicodedata.category(chr(code))[0] == "M"]
+    categories = map(unicodedata.category, map(chr, range(0x300, 0x1F000)))
+    codes = [0x300 + place for place, category in enumerate(categories) if category[0] == "M"]
     starts = [b for a, b in pairwise([-1, *codes]) if b != a + 1]
     ends = [a for a, b in pairwise([*codes, -1]) if b != a + 1]
     return "".join(f"{chr(start)}-{chr(end)}" for start, end in zip(starts, ends, strict=True))

@@ -47,18 +47,22 @@ class Filling:
 
     def fill(self, pairs: Iterable[Example], number: int, known: Iterable[Example] = ()) -> Iterator[Example]:
         """Give so many pairs that can be believed, in raw text split at white space: each once, none that is known."""
-        drawn = Counter(pair for pair in pairs if _matches(pair))
+        drawn = {pair: count for pair, count in Counter(pairs).items() if _matches(pair)}
         programs = self._believed(drawn)
         if not programs:
             return
         weights = np.sqrt([sum(drawn[pair] for pair in inputs) for inputs in programs])
         rng, given = np.random.default_rng(self.seed), set(known)
+        tried: set[tuple[Example | Entry, ...]] = set()  # writing takes long, and few values make few pairs
         first = len(given)
         for place in rng.choice(len(programs), TRIES * number, p=weights / weights.sum()):
             inputs = programs[place]
             pair = inputs[int(rng.integers(len(inputs)))]
             values = self._draw(pair, rng)
-            if values is None or (written := self._write(pair, values)) in given:
+            if values is None or (key := (pair, *values.values())) in tried:
+                continue
+            tried.add(key)
+            if (written := self._write(pair, values)) in given:
                 continue
             given.add(written)
             yield written

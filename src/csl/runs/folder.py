@@ -14,7 +14,7 @@ import platform
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -388,6 +388,7 @@ def files_of(folder: Path, artefacts: Iterable[str]) -> Iterator[str]:
             yield name
 
 
+@cache
 def versions() -> dict[str, str]:
     """Give the versions of Python and of the libraries that results may depend on."""
     found = {"python": platform.python_version()}
