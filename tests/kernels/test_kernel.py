@@ -109,7 +109,7 @@ def test_plain_python_gives_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     usual = Kernel.__call__
 
     def both(self: Kernel, *arguments: Any) -> Any:
-        if module._here.in_python or self.ready:
+        if module._here.in_python or self.always:
             return usual(self, *arguments)
         again = deepcopy(arguments)
         result = self.compiled(*arguments)

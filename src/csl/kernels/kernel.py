@@ -36,7 +36,7 @@ class Kernel:
     def __init__(self, function: Callable[..., Any], always: bool = False, **options: Any) -> None:
         """Make a function a kernel: with `always` it is compiled whatever the data; options are those of Numba."""
         update_wrapper(self, function)
-        self.plain = function
+        self.plain, self.always = function, always
         self.inner = function.__name__.startswith("_")
         self.ready = always and not self.inner
         wrappers = {"no_cfunc_wrapper": True, "no_cpython_wrapper": self.inner}
