@@ -15,6 +15,7 @@ from csl.grammar import Grammar
 from csl.induction.config import PRESETS
 from csl.induction.induce import induce
 from csl.kernels import kernel
+from csl.runs import ahead
 
 Prepared = Callable[[str, str], tuple[Task, Grammar]]
 
@@ -41,7 +42,7 @@ def _small_work_is_spread_too() -> None:
 @pytest.fixture(autouse=True, scope="session")
 def _kernels_are_compiled() -> None:
     """Compile kernels even for the little data of tests: plain Python has a test of its own."""
-    kernel.SMALL = -1
+    kernel.SMALL, ahead.ENABLED = -1, False
 
 
 @pytest.fixture(scope="session")

@@ -50,7 +50,7 @@ def fresh(monkeypatch: pytest.MonkeyPatch) -> Any:
     """A kernel of which nothing is compiled, with the usual bounds."""
     monkeypatch.setattr(module, "SMALL", 100)
     monkeypatch.setattr(Kernel, "seconds", 0.0)
-    monkeypatch.setattr(Kernel, "_is_on_disk", lambda _: False)
+    monkeypatch.setattr(Kernel, "is_on_disk", lambda _: False)
     return Kernel(doubled.plain)
 
 
@@ -75,7 +75,7 @@ def test_after_some_seconds_everything_is_compiled(fresh: Any, monkeypatch: pyte
 
 
 def test_compiled_code_on_disk_is_used(fresh: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Kernel, "_is_on_disk", lambda _: True)
+    monkeypatch.setattr(Kernel, "is_on_disk", lambda _: True)
     fresh(np.arange(4))
     assert is_compiled(fresh)
 

@@ -32,6 +32,7 @@ class Kernel:
     """A function and its compiled form, which other kernels call by the same name."""
 
     seconds = 0.0  # of plain Python so far, of all kernels
+    __name__: str
 
     def __init__(self, function: Callable[..., Any], always: bool = False, **options: Any) -> None:
         """Make a function a kernel: with `always` it is compiled whatever the data; options are those of Numba."""
@@ -49,7 +50,7 @@ class Kernel:
         if not self.ready:
             if self.inner:
                 raise TypeError(f"{self.__name__} is called by other kernels only")
-            if Kernel.seconds < PATIENCE and _size(arguments) <= SMALL and not self._is_on_disk():
+            if Kernel.seconds < PATIENCE and _size(arguments) <= SMALL and not self.is_on_disk():
                 return self.in_python(*arguments)
             self.ready = True
         return self.compiled(*arguments)
@@ -64,7 +65,7 @@ class Kernel:
             _here.in_python = False
             Kernel.seconds += time.perf_counter() - start
 
-    def _is_on_disk(self) -> bool:
+    def is_on_disk(self) -> bool:
         """Tell whether compiled code of the function as it is now is kept; yes, if this Numba does not say."""
         try:
             return bool(self.compiled._cache._cache_file._load_index())

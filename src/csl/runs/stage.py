@@ -20,6 +20,7 @@ from csl.errors import InputError
 from csl.files import hash_file
 from csl.lock import folder_lock
 from csl.log import Log
+from csl.runs.ahead import FIRST, Ahead
 from csl.runs.cache import Cache
 from csl.runs.folder import GRAMMAR, RECORD, Done, Figures, RunFolder, files_of
 from csl.runs.recipe import Recipe
@@ -96,6 +97,8 @@ class Run:
     cache: Cache | None = None
     main: bool = True
     wait: Callable[[], None] = lambda: None
+    ahead: Ahead = field(default_factory=Ahead)
+    _names: list[str] = field(default_factory=list)
 
     @property
     def folder(self) -> RunFolder:
@@ -114,7 +117,11 @@ class Run:
             for stage in stages:
                 self.refuse_other(stage)
             self.folder.begin(self.work.recipe, self.settings)
-            return {stage.name: self._do(stage) for stage in stages}
+            self._names = [stage.name for stage in stages]
+            try:
+                return {stage.name: self._do(stage) for stage in stages}
+            finally:
+                self.ahead.end()
 
     def adopt(self, stage: Stage) -> bool:
         """Take a complete stage from the folder or the cache; tell whether there is one."""
@@ -188,6 +195,9 @@ class Run:
         self.folder.start(stage.name, stage.artefacts, resume=self.resume, inputs=self._own_inputs())
         self.wait()  # others may read the checkpoints only now
         start = time.perf_counter()
+        if stage.name == FIRST:
+            self.ahead.begin(self._names, sum(len(e.source) + len(e.target) for e in self.folder.training()))
+        self.ahead.wait_for(stage.name)
         figures = stage.run(self._with_key(key))
         seconds = round(time.perf_counter() - start, 3)
         files = {name: hash_file(self.folder.path / name) for name in files_of(self.folder.path, stage.artefacts)}
