@@ -97,6 +97,7 @@ def test_ticks_are_round_and_enclose() -> None:
     assert ticks([0.3, 9.1]) == [0, 2, 4, 6, 8, 10]
     assert ticks([5, 5])[0] <= 5 <= ticks([5, 5])[-1]
     assert ticks([0, 0]) == [0, 1]
+    assert ticks([1, 1])[-1] == 1
     assert ticks([1, 3], whole=True) == [1, 2, 3]
 
 

@@ -117,6 +117,18 @@ def test_greedy_search_writes_what_generate_writes(
     assert model.predict(inputs) == found
 
 
+@pytest.mark.parametrize("share", [0, 4])
+def test_rows_that_are_complete_need_not_be_dropped(
+    model: Seq2Seq, share: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inputs = [*INPUTS, *(pair.source_text for pair in PAIRS[::2])]
+    found = model.predict(inputs)
+    monkeypatch.setattr(
+        T5Search, "drops", lambda search, going: share * going > 0 and len(search._padding) >= share * going
+    )
+    assert model.predict(inputs) == found
+
+
 def test_an_input_that_comes_up_again_is_predicted_once(model: Seq2Seq, spy: Spy) -> None:
     done: list[int] = []
     found = model.predict(["is iowa", "texas", "is iowa", "is iowa"], batch_size=1, progress=done.append)
@@ -182,6 +194,21 @@ def test_scores_are_the_log_probabilities_of_what_was_written(model: Seq2Seq, sp
             end = ids.index(1) if 1 in ids else len(ids)
             assert output.log_prob == pytest.approx(log_prob(model, source, ids[1 : end + 1]), abs=1e-3)
             assert output.text == model.codec.decode([ids[:end]])[0]
+
+
+def test_scores_take_bounded_memory(model: Seq2Seq, monkeypatch: pytest.MonkeyPatch) -> None:
+    inputs, seen = [pair.source_text for pair in PAIRS[:9]], list[int]()
+    wanted, some = model.predict(inputs, scores=True), model._some_log_probs
+
+    def watched(source: torch.Tensor, mask: torch.Tensor, written: torch.Tensor) -> list[float]:
+        seen.append(written.numel())
+        return some(source, mask, written)
+
+    monkeypatch.setattr(model, "_some_log_probs", watched)
+    monkeypatch.setattr("csl.seq2seq.predictor.LOGITS", 40 * len(model.codec.tokenizer))
+    found = model.predict(inputs, scores=True)
+    assert max(seen) <= 40 < sum(seen)
+    assert [one.log_prob for [one] in found] == pytest.approx([one.log_prob for [one] in wanted], abs=1e-4)
 
 
 def test_given_outputs_are_scored_in_any_order(model: Seq2Seq, monkeypatch: pytest.MonkeyPatch) -> None:

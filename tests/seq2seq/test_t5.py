@@ -14,11 +14,12 @@ from transformers import (
     UMT5ForConditionalGeneration,
 )
 
-from csl.seq2seq.t5 import ENCODED, PLACES, T5Search, searchable
+from csl.seq2seq.t5 import ENCODED, T5Search, searchable
 
 from .conftest import make_bart, save_t5
 
 SIZES = {"d_model": 16, "d_kv": 8, "d_ff": 24, "num_layers": 2, "num_heads": 2, "vocab_size": 30}
+PLACES = 16  # of keys and values on a CPU, at first
 SPECIAL = {"pad_token_id": 0, "eos_token_id": 1, "decoder_start_token_id": 0}
 
 

@@ -84,6 +84,7 @@ def predict(
     console, start = new_console(stderr=True), time.perf_counter()
     with Messages("loading …", "nothing was written", stderr=True):
         model = Seq2Seq.load(run, device)
+        log.progress(f"predicting {len(sources):,} inputs …")
         found = model.predict(
             sources, beams=beams, k=k, scores=scores or calibrate or judged, batch_size=batch_size,
             mask=OutputMask.read(output_cfg, model.codec, joint) if output_cfg else None,

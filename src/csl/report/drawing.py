@@ -145,7 +145,9 @@ def ticks(values: Sequence[float], *, whole: bool = False, wanted: int = 5) -> l
     if whole:
         step = max(1.0, step)
     start, stop = math.floor(low / step), math.ceil(high / step)
-    return [k * step for k in range(start, max(stop, start + 1) + 1)]
+    if start == stop:  # below a value that never changes, so that shares stay below 1; 0 has nothing below it
+        start, stop = (start - 1, stop) if start else (0, 1)
+    return [k * step for k in range(start, stop + 1)]
 
 
 def _texts(values: Sequence[float], place: Callable[[float], float]) -> list[tuple[float, str]]:

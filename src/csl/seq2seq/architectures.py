@@ -26,10 +26,11 @@ Network = Callable[..., Any]  # a network, or one that several processes share
 class Search(Protocol):
     """The rows of a batch in greedy search."""
 
-    share: float  # drop rows that are complete when this share of the rows, or less, is not
-
     def next_logits(self, tokens: torch.Tensor) -> torch.Tensor | None:
         """Give the logits [rows, V] after one more token a row; None where rows of the cache cannot be dropped."""
+
+    def drops(self, going: int) -> bool:
+        """Tell whether dropping rows pays when so many are not complete."""
 
     def keep(self, rows: torch.Tensor) -> None:
         """Drop all rows but these."""
@@ -84,8 +85,6 @@ class EncoderDecoder:
 
 
 class _EncoderDecoderSearch:
-    share = 1.0
-
     def __init__(self, network: "PreTrainedModel", source: torch.Tensor, mask: torch.Tensor) -> None:
         self._network, self._mask, self._cache = network, mask, None
         self._states = network.get_encoder()(input_ids=source, attention_mask=mask)
@@ -99,6 +98,9 @@ class _EncoderDecoderSearch:
         )  # fmt: skip
         self._cache = made.past_key_values
         return made.logits[:, -1] if isinstance(self._cache, EncoderDecoderCache) else None
+
+    def drops(self, going: int) -> bool:
+        return going < len(self._mask)
 
     def keep(self, rows: torch.Tensor) -> None:
         self._mask, self._states.last_hidden_state = self._mask[rows], self._states.last_hidden_state[rows]
@@ -145,8 +147,6 @@ class Decoder:
 
 
 class _DecoderSearch:
-    share = 1.0
-
     def __init__(
         self, architecture: Decoder, network: "PreTrainedModel", source: torch.Tensor, mask: torch.Tensor
     ) -> None:
@@ -166,6 +166,9 @@ class _DecoderSearch:
         made = self._network(input_ids=new, past_key_values=self._cache, use_cache=True, **options)
         self._new = new[:, :0]
         return made.logits[:, -1] if all(type(layer) in self._droppable for layer in self._cache.layers) else None
+
+    def drops(self, going: int) -> bool:
+        return going < len(self._mask)
 
     def keep(self, rows: torch.Tensor) -> None:
         self._new, self._mask = self._new[rows], self._mask[rows]

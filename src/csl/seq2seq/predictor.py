@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 
 ROWS, TOKENS = 512, 2**15  # in a batch, at most
+LOGITS = 2**27  # at a time, where all of an output's are computed: half a gigabyte
 
 
 class Seq2Seq:
@@ -189,7 +190,7 @@ class Seq2Seq:
             count = int(going.sum())
             if not count:
                 return written[:, : step + 2]
-            if count < len(rows) and count <= search.share * len(rows):
+            if search.drops(count):
                 kept = _filled(going, count)
                 rows, going = rows[kept], going[kept]
                 search.keep(kept)
@@ -230,6 +231,11 @@ class Seq2Seq:
 
     def _log_probs(self, source: torch.Tensor, mask: torch.Tensor, written: torch.Tensor) -> list[float]:
         """Score what was written: its first column is the start symbol, and what follows the end is padding."""
+        size = max(1, LOGITS // (written.shape[1] * self.network.get_input_embeddings().num_embeddings))
+        parts = zip(*(torch.split(each, size) for each in (source, mask, written)), strict=True)
+        return [log_prob for part in parts for log_prob in self._some_log_probs(*part)]
+
+    def _some_log_probs(self, source: torch.Tensor, mask: torch.Tensor, written: torch.Tensor) -> list[float]:
         labels = written[:, 1:]
         ends = torch.isin(labels, torch.tensor(self._ends, device=self.device)).long()
         real = ends.cumsum(1) - ends == 0

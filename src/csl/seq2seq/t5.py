@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 LOG = logging.getLogger("csl.predict")
-PLACES = 16  # of keys and values, at first
+PLACES = {"cpu": 16, "cuda": 64}  # of keys and values, at first; on a GPU, places cost less than another graph
+FEW = 64  # rows; fewer take a GPU as long
 ENCODED = 32  # inputs that a CPU encodes at a time: of similar length, so with little padding
 LARGE = 10**9  # parameters; a larger network keeps a GPU busy as it is, and a copy of it takes memory
 
@@ -30,7 +31,6 @@ class T5Search:
 
     def __init__(self, network: "PreTrainedModel", source: torch.Tensor, mask: torch.Tensor) -> None:
         self._device = source.device
-        self.share = 1.0 if self._device.type == "cpu" else 0.5  # a graph is captured again when rows are dropped
         self._capturing = self._device.type == "cuda"
         one = torch.ones(1, 1, device=self._device)
         dtype, decoder, config = (one @ one).dtype, network.get_decoder(), network.config
@@ -43,7 +43,7 @@ class T5Search:
         self._padding = torch.zeros(mask.shape, device=self._device).masked_fill(mask == 0, -torch.inf)[:, None, None]
         self._encode(network.get_encoder(), source, mask)
         self._length = self._places = 0
-        self._grow(PLACES)
+        self._grow(PLACES.get(self._device.type, 16))
 
     def _encode(self, encoder: Any, source: torch.Tensor, mask: torch.Tensor) -> None:
         """Find the keys and values of inputs."""
@@ -108,6 +108,11 @@ class T5Search:
             states = block.across(states, self._padding)
             states = block.forward(states)
         return linear(self._norm(states) * self._scale, self._output)[:, 0]
+
+    def drops(self, going: int) -> bool:
+        """Tell whether dropping rows pays when so many are not complete: on a GPU it takes another graph."""
+        rows = len(self._padding)
+        return FEW < rows >= 4 * going if self._capturing else going < rows
 
     def keep(self, rows: torch.Tensor) -> None:
         """Drop all rows but these; only those are moved that are not in their places."""
