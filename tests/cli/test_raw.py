@@ -1,6 +1,7 @@
 """Commands on raw text: what is learnt from it, and how texts are parsed, measured and explained."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -110,6 +111,12 @@ def test_figures_without_abstaining_are_given_too(sure: Path, tmp_path: Path) ->
     assert "without abstaining accuracy 50.0%, coverage 50.0%, precision 100.0%" in " ".join(lines)
     always = done("evaluate", sure, tmp_path / "test.tsv", "--abstain-below", 0)
     assert any(line.split() == ["all", "2", "50.0%", "50.0%", "100.0%"] for line in always)
+
+
+def test_another_model_has_no_confidence(sure: Path, tmp_path: Path) -> None:
+    shutil.copytree(sure, tmp_path / "run")
+    done("fit", tmp_path / "run", "--set", "steps=1", "--no-resume")
+    assert "--confidence" in refused("parse", tmp_path / "run", NEW[0], "--confidence")
 
 
 def test_samples_are_the_same_with_and_without_confidence(sure: Path, run: Path) -> None:

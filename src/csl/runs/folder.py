@@ -238,12 +238,12 @@ class RunFolder:
         return Parser(self.model(), self.preparation())
 
     def confidence(self, parser: "Parser") -> "Confidence | None":
-        """Read how confident to be of the parser's outputs, if the check of raw text said so."""
+        """Read how confident to be of the parser's outputs, if the check of raw text said so of this model."""
         from csl.model.model import Model  # noqa: PLC0415 — slow to import
         from csl.preparing.confidence import Calibration, Confidence, Evidence  # noqa: PLC0415
 
-        path = self.file(CONFIDENCE)
-        if path is None:
+        check, path = self.record.stages.get("check"), self.file(CONFIDENCE)
+        if path is None or not check or check.figures.get("model") != self.checksums.get("model.npz"):
             return None
         phrases = Model.load(self.needed(CONFIDENCE_PHRASES, "csl augment --no-resume"))
         return Confidence(Evidence(parser, phrases, self.training()), Calibration.load(path))

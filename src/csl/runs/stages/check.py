@@ -80,6 +80,7 @@ class Check(Stage):
             learnt = [train[i] for i in places], folder.seed_rules(), folder.output_cfg()
             learn_phrases(*learnt, fitting.seed, work.engine).save(folder.path / CONFIDENCE_PHRASES)
             figures["phrases"] = {"seed": fitting.seed, "of_all": len(places) == len(train)}
+            figures["model"] = folder.checksum("model.npz")
         return figures
 
     def summary(self, figures: Figures) -> str:
