@@ -1,5 +1,6 @@
 """The search of T5 gives the library's logits, whatever the kind of T5, however long, and with rows dropped."""
 
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -84,3 +85,46 @@ def test_in_bf16_weights_are_cast_once() -> None:
         found = torch.stack([search.next_logits(tokens) for tokens in before.T], dim=1)
     assert found.dtype == torch.bfloat16
     assert (found - wanted).abs().max() < 0.03 * wanted.abs().max()
+
+
+@pytest.mark.parametrize("works", [True, False])
+@torch.inference_mode()
+def test_steps_are_replayed_as_graphs(
+    works: bool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The graph of this test computes a step from what is in its places, as one of CUDA would."""
+    (source, mask), network = inputs(5, 4), new_t5()
+    before, replayed = torch.randint(2, 30, (5, PLACES + 6)), list[int]()
+    wanted = network(input_ids=source, attention_mask=mask, decoder_input_ids=before).logits
+    search = T5Search(network, source, mask)
+    search._capturing = True
+
+    class Graph:
+        def replay(self) -> None:
+            replayed.append(len(search._tokens))
+            search._logits.copy_(search._step())
+
+    def capture(graph: Graph) -> AbstractContextManager[None]:
+        if not works:
+            raise RuntimeError("operation not permitted when stream is capturing\nand more")
+        return nullcontext()
+
+    monkeypatch.setattr(torch.cuda, "CUDAGraph", Graph)
+    monkeypatch.setattr(torch.cuda, "graph", capture)
+    rows = torch.arange(5)
+    for step in range(PLACES + 6):
+        if step == 3:
+            rows = torch.tensor([4, 1])
+            search.keep(rows)
+        assert torch.allclose(search.next_logits(before[rows, step]), wanted[rows, step], atol=1e-4)
+    assert replayed == ([5] * 2 + [2] * (PLACES - 4) + [2] * 5 if works else [])
+    assert ("not captured" in caplog.text) == (not works)
+
+
+def test_a_gpu_drops_rows_when_that_is_worth_another_graph() -> None:
+    search = T5Search(new_t5(), *inputs(80, 4))
+    assert [search.drops(going) for going in (80, 79, 20)] == [False, True, True]
+    search._capturing = True
+    assert [search.drops(going) for going in (80, 79, 20)] == [False, False, True]
+    search.keep(torch.arange(20))
+    assert not search.drops(1)
