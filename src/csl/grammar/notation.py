@@ -13,6 +13,7 @@ A line that starts with `#` is a comment; empty lines are skipped.
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 from pathlib import Path
 
 from csl.errors import InputError
@@ -56,6 +57,7 @@ def _is_notation(token: str) -> bool:
     return token == SEPARATOR or _NONTERMINAL.fullmatch(token) is not None
 
 
+@lru_cache(maxsize=1 << 16)
 def _format_symbol(symbol: Symbol) -> str:
     return repr(symbol) if isinstance(symbol, Nt) else escape(symbol, _is_notation)
 

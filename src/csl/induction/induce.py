@@ -167,12 +167,13 @@ def check(examples: Sequence[Example]) -> None:
 def _result(search: Search, uses: dict[int, int], vocabulary: Vocabulary, size_before: float) -> Induced:
     """Decode the grammar, the rules with fewest nonterminals first."""
     cost = search.objective.costs(search.rules) / UNIT
-    rules = {search.store.rule(i, vocabulary): int(i) for i in search.rules}
-    order = sorted(rules, key=lambda rule: (rule.arity, str(rule)))
+    found = [(search.store.rule(i, vocabulary), i) for i in search.rules.tolist()]
+    order = sorted((rule.arity, str(rule), k) for k, (rule, _) in enumerate(found))
+    rules = [found[k] for _, _, k in order]
     return Induced(
-        Grammar(order),
+        Grammar([rule for rule, _ in rules]),
         size_before,
         search.total() / UNIT,
-        {rule: float(cost[rules[rule]]) for rule in order},
-        {rule: uses[rules[rule]] for rule in order},
+        {rule: float(cost[i]) for rule, i in rules},
+        {rule: uses[i] for rule, i in rules},
     )

@@ -20,11 +20,9 @@ class Parameters:
         self.theta = np.array(theta, order="C")
         self.first, self.second, self.p, self.gradient = (np.zeros_like(self.theta) for _ in range(4))
 
-    def step(self, rate: float, number: int) -> None:
-        """Step along the gradient by θ, which is p times what `gradient` holds."""
-        self.gradient *= self.p
-        arrays = (self.theta, self.gradient, self.first, self.second)
-        adam_step(*(array.ravel() for array in arrays), rate, number)
+    def step(self, rate: float, number: int, shift: FloatArray) -> None:
+        """Step along the gradient by θ, which is p · (gradient − shift); `shift` has a number for each state."""
+        adam_step(self.theta, self.p, self.gradient, shift, self.first, self.second, rate, number)
 
 
 class Adam:
@@ -51,9 +49,8 @@ class Adam:
         p, gradient = (context.p, rule.p), (context.gradient, rule.gradient)
         loss = self._data.expectations(places, copies / -len(drawn), p, gradient)
         context.gradient[contexts] -= np.einsum("cs,cs->c", context.p[contexts], context.gradient[contexts])[:, None]
-        rule.gradient -= np.einsum("rs,rs->s", rule.p, rule.gradient)
-        context.step(config.learning_rate, number)
-        rule.step(config.learning_rate, number)
+        context.step(config.learning_rate, number, np.zeros(config.states))
+        rule.step(config.learning_rate, number, np.einsum("rs,rs->s", rule.p, rule.gradient))
         return -loss, False
 
     def theta(self) -> tuple[FloatArray, FloatArray]:

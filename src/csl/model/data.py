@@ -16,6 +16,7 @@ from csl.engine import Threads
 from csl.errors import LimitWarning
 from csl.examples import Example
 from csl.grammar import Grammar
+from csl.kernels.adam import add_rows
 from csl.kernels.budget import COVERED
 from csl.kernels.inside import expectations, log_inside, occurring
 from csl.kernels.source_chart import Forests
@@ -51,7 +52,7 @@ class ForestData:
         for part, *rows in self.engine.chunks(_expectations, np.arange(len(places)), *state, parts=PARTS):
             total += part
             for by, some, values in zip(gradient, rows[::2], rows[1::2], strict=True):
-                by[some] += values
+                add_rows(by, some, values)
         return total
 
     def occurring(self, places: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
