@@ -1,7 +1,8 @@
 # `make demo` and `make test` set up everything they need in .venv; nothing else is done by hand.
 PYTHON ?= python3
 BIN := .venv/bin
-INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e
+# Python compiles what it imports; pip would compile everything.
+INSTALL = $(BIN)/python -m pip install --no-compile --quiet --disable-pip-version-check -c constraints.txt -e
 DEMO := runs/scan/jump/fit.optimizer=em/seed-0
 
 .PHONY: demo test test-all lint bench clean
