@@ -41,11 +41,11 @@ def measure(model: Seq2Seq, inputs: list[str], **options: Any) -> tuple[float, i
     """Give the seconds of a prediction, and how many tokens it wrote."""
     tokens, write = 0, model._write
 
-    def counted(*arguments: Any) -> torch.Tensor:
+    def counted(*arguments: Any) -> Any:
         nonlocal tokens
-        written = write(*arguments)
+        written, sums = write(*arguments)
         tokens += int((written[:, 1:] != model.codec.tokenizer.pad_token_id).sum())
-        return written
+        return written, sums
 
     model._write = counted  # type: ignore[method-assign]
     start = time.process_time()

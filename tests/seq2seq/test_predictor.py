@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 import torch
@@ -49,13 +50,13 @@ class Spy:
 def spy(monkeypatch: pytest.MonkeyPatch, model: Seq2Seq) -> Spy:
     seen, write = Spy(), model._write
 
-    def watched(source: torch.Tensor, mask: torch.Tensor, beams: int, k: int, output_mask: None) -> torch.Tensor:
-        found = write(source, mask, beams, k, output_mask)
+    def watched(source: torch.Tensor, mask: torch.Tensor, beams: int, k: int, *options: Any) -> Any:
+        found, sums = write(source, mask, beams, k, *options)
         seen.shapes.append(tuple(source.shape))
         for number, row in enumerate(source.tolist()):
             ids = [i for i in row if i != model.codec.tokenizer.pad_token_id]
             seen.written[tuple(ids)] = found[number * k : (number + 1) * k].tolist()
-        return found
+        return found, sums
 
     monkeypatch.setattr(model, "_write", watched)
     return seen
@@ -166,7 +167,7 @@ def test_signs_that_the_tokenizer_lacks_are_restored(pretrained: Path, monkeypat
     codec = new_codec(config, [text])
     model = Seq2Seq(new_network(config, 0), codec, config, CPU)
     [ids] = codec.encode_targets([text])
-    monkeypatch.setattr(model, "_write", lambda *_: torch.tensor([[0, *ids, 0, 0]]))
+    monkeypatch.setattr(model, "_write", lambda *_: (torch.tensor([[0, *ids, 0, 0]]), None))
     assert model.predict(["anything"])[0][0].text == text
 
 
@@ -196,9 +197,15 @@ def test_scores_are_the_log_probabilities_of_what_was_written(model: Seq2Seq, sp
             assert output.text == model.codec.decode([ids[:end]])[0]
 
 
+def test_greedy_search_scores_what_it_writes(model: Seq2Seq, monkeypatch: pytest.MonkeyPatch) -> None:
+    wanted = model.predict(INPUTS, scores=True)
+    monkeypatch.setattr(model, "_log_probs", lambda *_: pytest.fail("a second pass"))
+    assert model.predict(INPUTS, scores=True) == wanted
+
+
 def test_scores_take_bounded_memory(model: Seq2Seq, monkeypatch: pytest.MonkeyPatch) -> None:
     inputs, seen = [pair.source_text for pair in PAIRS[:9]], list[int]()
-    wanted, some = model.predict(inputs, scores=True), model._some_log_probs
+    wanted, some = model.predict(inputs, beams=2, scores=True), model._some_log_probs
 
     def watched(source: torch.Tensor, mask: torch.Tensor, written: torch.Tensor) -> list[float]:
         seen.append(written.numel())
@@ -206,7 +213,7 @@ def test_scores_take_bounded_memory(model: Seq2Seq, monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(model, "_some_log_probs", watched)
     monkeypatch.setattr("csl.seq2seq.predictor.LOGITS", 40 * len(model.codec.tokenizer))
-    found = model.predict(inputs, scores=True)
+    found = model.predict(inputs, beams=2, scores=True)
     assert max(seen) <= 40 < sum(seen)
     assert [one.log_prob for [one] in found] == pytest.approx([one.log_prob for [one] in wanted], abs=1e-4)
 

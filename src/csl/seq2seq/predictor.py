@@ -35,6 +35,9 @@ ROWS, TOKENS = 512, 2**15  # in a batch, at most
 LOGITS = 2**27  # at a time, where all of an output's are computed: half a gigabyte
 
 
+Written = tuple[torch.Tensor, torch.Tensor | None]  # ids [rows, T], and log p [rows]
+
+
 class Seq2Seq:
     """A trained model: `Seq2Seq.load("run").predict(["jump twice"])`."""
 
@@ -140,11 +143,11 @@ class Seq2Seq:
             for a in padded(ids, self.codec.tokenizer.pad_token_id or 0, left=self._architecture.left)
         )
         n = beams if output_mask else k  # some of the beams may not be complete
-        written = self._write(source, mask, beams, n, output_mask)
+        written, sums = self._write(source, mask, beams, n, output_mask, scores)
         outputs = [self._output(row) for row in written.tolist()]
         texts = self.codec.decode(outputs)
-        log_probs: Sequence[float | None] = [None] * len(texts)
-        if scores:
+        log_probs: Sequence[float | None] = [None] * len(texts) if sums is None else sums.tolist()
+        if scores and sums is None:
             log_probs = self._log_probs(source.repeat_interleave(n, 0), mask.repeat_interleave(n, 0), written)
         made = [Prediction(text, log_prob) for text, log_prob in zip(texts, log_probs, strict=True)]
         valid = [output_mask is None or output_mask.accepts(ids) for ids in outputs]
@@ -153,10 +156,19 @@ class Seq2Seq:
         return [sorted(group, key=lambda p: -(p.log_prob or 0))[:k] for group in groups]
 
     def _write(
-        self, source: torch.Tensor, mask: torch.Tensor, beams: int, k: int, output_mask: OutputMask | None
-    ) -> torch.Tensor:
-        """Give the ids of the k best outputs of each input: the start symbol, the output, its end, padding."""
-        written = self._greedy(source, mask, output_mask) if beams == 1 else None
+        self,
+        source: torch.Tensor,
+        mask: torch.Tensor,
+        beams: int,
+        k: int,
+        output_mask: OutputMask | None,
+        scores: bool,
+    ) -> Written:
+        """Give the ids of the k best outputs of each input: the start symbol, the output, its end, padding.
+
+        And log p of each, if it is asked for and known from the search.
+        """
+        written = self._greedy(source, mask, output_mask, scores) if beams == 1 else None
         if written is not None:
             return written
         prompt = self._architecture.prompt(source)
@@ -166,15 +178,18 @@ class Seq2Seq:
             input_ids=source, attention_mask=mask, max_new_tokens=self.codec.max_target, num_beams=beams,
             num_return_sequences=k, do_sample=False, suppress_tokens=self.codec.never, **options,
         )  # fmt: skip
-        return found[:, prompt:]
+        return found[:, prompt:], None
 
-    def _greedy(self, source: torch.Tensor, mask: torch.Tensor, output_mask: OutputMask | None) -> torch.Tensor | None:
+    def _greedy(
+        self, source: torch.Tensor, mask: torch.Tensor, output_mask: OutputMask | None, scores: bool
+    ) -> Written | None:
         """Take the likeliest token at each step, as `generate` does; None where rows of the cache cannot be dropped."""
         limit, device = self.codec.max_target, self.device
         ends, never = (torch.tensor(ids, dtype=torch.long, device=device) for ids in (self._ends, self.codec.never))
         pad = self.network.generation_config.pad_token_id or 0
         written = torch.full((len(source), limit + 1), pad, device=device)
         written[:, 0] = self._architecture.start(source)
+        sums = torch.zeros(len(source), device=device) if scores else None
         rows = torch.arange(len(source), device=device)
         going = torch.ones_like(rows, dtype=torch.bool)
         guide = GreedyMask(output_mask, len(source)) if output_mask else None
@@ -183,20 +198,24 @@ class Seq2Seq:
             logits = search.next_logits(written[rows, step])
             if logits is None:
                 return None
+            if sums is not None:  # log p is over all tokens, also those that are not allowed
+                sums[rows] -= logits.float().logsumexp(-1).where(going, 0.0)
             logits.index_fill_(1, never, -torch.inf)
             chosen = guide.choose(logits) if guide else logits.max(-1).indices
             written[rows, step + 1] = chosen.where(going, pad)
+            if sums is not None:
+                sums[rows] += logits.gather(1, chosen[:, None])[:, 0].float().where(going, 0.0)
             going &= ~torch.isin(chosen, ends)
             count = int(going.sum())
             if not count:
-                return written[:, : step + 2]
+                return written[:, : step + 2], sums
             if search.drops(count):
                 kept = _filled(going, count)
                 rows, going = rows[kept], going[kept]
                 search.keep(kept)
                 if guide:
                     guide.keep(kept)
-        return written
+        return written, sums
 
     @property
     def _ends(self) -> list[int]:
