@@ -10,7 +10,7 @@ A kernel whose name begins with _ is called by other kernels only: it has no ent
 import threading
 import time
 from collections.abc import Callable
-from functools import update_wrapper
+from functools import cached_property, update_wrapper
 from typing import Any
 
 import numpy as np
@@ -40,8 +40,12 @@ class Kernel:
         self.plain, self.always = function, always
         self.inner = function.__name__.startswith("_")
         self.ready = always and not self.inner
-        wrappers = {"no_cfunc_wrapper": True, "no_cpython_wrapper": self.inner}
-        self.compiled = njit(cache=True, nogil=True, **wrappers, **options)(function)
+        self._options = {"no_cfunc_wrapper": True, "no_cpython_wrapper": self.inner, **options}
+
+    @cached_property
+    def compiled(self) -> Any:
+        """The function for Numba, made when it is needed: of kernels that come from its cache, those inside are not."""
+        return njit(cache=True, nogil=True, **self._options)(self.plain)
 
     def __call__(self, *arguments: Any) -> Any:
         """Run it: compiled, unless there is little to do and it would have to be compiled first."""
