@@ -77,8 +77,9 @@ def test_output_outside_a_terminal_is_plain(small: Path, tmp_path: Path) -> None
     assert (tmp_path / "run" / "metrics" / "induce.jsonl").read_text("utf-8").count('"stage": "induce"') >= 1
 
 
-def test_the_grammar_does_not_depend_on_the_hash_seed_or_threads(train: Path, tmp_path: Path) -> None:
-    options = ("--preset", "smcalflow", "--threads")
+@pytest.mark.parametrize("search", ["paper", "deep"])
+def test_the_grammar_does_not_depend_on_the_hash_seed_or_threads(train: Path, tmp_path: Path, search: str) -> None:
+    options = ("--preset", "smcalflow", "--set", f"search={search}", "--threads")
     done("induce", train, "--out", tmp_path / "1", *options, 1)
     assert command("induce", train, "--out", tmp_path / "2", *options, 2, PYTHONHASHSEED="4711").returncode == 0
     assert (tmp_path / "1" / "grammar.txt").read_bytes() == (tmp_path / "2" / "grammar.txt").read_bytes()

@@ -1,6 +1,7 @@
 """Moves of several rules: sound, worth what they say, the same whatever the order; and what they find."""
 
 import random
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -133,6 +134,24 @@ def test_scan_with_a_phrase_held_out_is_derived(split: str) -> None:
     assert "NT_1 around NT_2 ### NT_2 NT_1 NT_2 NT_1 NT_2 NT_1 NT_2 NT_1" in map(str, found.grammar)
 
 
-def test_the_objective_of_nqg_is_refused() -> None:
+@settings(deadline=None, max_examples=15)
+@given(seeds, configs)
+def test_auto_keeps_the_moves_if_they_save_a_third_of_the_objective(seed: int, config: InductionConfig) -> None:
+    data = little_data(seed)
+    searches = ("paper", "deep", "auto")
+    paper, deep, auto = (induce(data, config.model_copy(update={"search": search})) for search in searches)
+    assert deep.objective <= paper.objective
+    assert auto == (deep if deep.objective <= 2 / 3 * paper.objective else paper)
+
+
+def test_auto_keeps_moves_that_find_a_foothold() -> None:
+    data = [Example.of(f"to {a} from {b}", f"{b.upper()} > {a.upper()}") for a in "abcdef" for b in "uvwxyz"]
+    paper, auto = (induce(data, InductionConfig.model_validate({"search": search})) for search in ("paper", "auto"))
+    assert len(paper.grammar) == 36
+    assert len(auto.grammar) < 18
+
+
+@pytest.mark.parametrize("search", ["deep", "auto"])
+def test_the_objective_of_nqg_is_refused(search: Literal["deep", "auto"]) -> None:
     with pytest.raises(InputError):
-        induce([Example.of("a", "A")], InductionConfig(search="deep", objective="nqg"))
+        induce([Example.of("a", "A")], InductionConfig(search=search, objective="nqg"))

@@ -13,7 +13,10 @@ class InductionConfig(BaseModel):
     k_alpha: Annotated[float, Field(ge=0, le=1e6, description="weight of log p̂(α | β)")] = 4.0
     k_beta: Annotated[float, Field(ge=0, le=1e6, description="weight of log p̂(β | α)")] = 16.0
     search: Annotated[
-        Literal["paper", "deep"], Field(description="paper, or deep: moves of several rules at the end; not with nqg")
+        Literal["paper", "deep", "auto"],
+        Field(
+            description="paper; deep: moves of several rules at the end; auto: these if they save a third; not with nqg"
+        ),
     ] = "paper"
     objective: Annotated[
         Literal["csl", "nqg"], Field(description="csl, or nqg: p̂ gives way to the code length of outputs given inputs")

@@ -1,4 +1,4 @@
-"""Moves of several rules at once, made when the greedy search has come to its end (`search = "deep"`).
+"""Moves of several rules at once, made when the greedy search has come to its end (`search = "deep"`, or `"auto"`).
 
 The greedy search only makes up a rule from rules that are there. In SCAN `left` never stands alone, so ⟨left,
 I_TURN_LEFT⟩ is never tried. Two moves lead on from there; after each the greedy search resumes.
@@ -31,6 +31,7 @@ from csl.kernels.store import rule_hashes
 from csl.log import Log
 
 log = Log("induce")
+MOST = 2 / 3  # of the objective may be left for `auto` to keep the moves: they make up for a missing foothold
 ROUNDS = 20  # of moves, at most
 LONGEST = 32  # symbols of a target that is split: splits are quadratic in them
 SPLITS = 1000  # groups of splits that are looked at, those that may save most
@@ -62,6 +63,7 @@ class Best(NamedTuple):
 def deepen(search: Search) -> dict[int, int] | None:
     """Make moves until none lowers the objective; return how many examples use each rule, None if there was none."""
     best, tried = Best(search.snapshot(), search.total(), None), set[tuple[int, ...]]()
+    search.careful, start = True, best
     for _ in range(ROUNDS):
         if ONE_THREAD.call(anti_unify, search):
             best = _finished(search, best)
@@ -69,6 +71,9 @@ def deepen(search: Search) -> dict[int, int] | None:
             break
     if search.total() < best.total:
         best = _finished(search, best)
+    if search.config.search == "auto" and best.total > MOST * start.total:
+        search.restore(start.state)
+        return None
     return best.uses
 
 
@@ -144,13 +149,17 @@ def compounds(search: Search) -> list[Compound]:
     some = some[rules.begin[some + 1] - rules.middle[some] <= LONGEST]
     keys, rows = _shared(*source_holes(rules, some))
     rows = _promising(search, *_shared(*target_holes(rules, keys, rows)))
-    parts = [part for row in rows.tolist() for part in _split(rules, *row)]
+    known = search.splits
+    new = [row for row in map(tuple, rows.tolist()) if row not in known]
+    parts = [part for row in new for part in _split(rules, *row)]
     ids = search.store.add(_encoded(parts))
     search.cover_store()
     good = search.valid(ids) & np.array([_allowed(part, config) for part in parts], np.bool_)
-    pairs = np.flatnonzero(good[::2] & good[1::2])
-    pairs = pairs[np.argsort(ids[::2][pairs], kind="stable")]
-    outer, inner, members = ids[::2][pairs], ids[1::2][pairs], rows[pairs, 0].astype(np.int32)
+    known.update(zip(new, zip(ids[::2].tolist(), ids[1::2].tolist(), good[::2] & good[1::2], strict=True), strict=True))
+    both = np.array([known[row] for row in map(tuple, rows.tolist())], np.int32).reshape(-1, 3)
+    both, members = both[both[:, 2] > 0], rows[both[:, 2] > 0, 0].astype(np.int32)
+    order = np.argsort(both[:, 0], kind="stable")
+    outer, inner, members = both[order, 0], both[order, 1], members[order]
     cuts = np.flatnonzero(np.diff(outer)) + 1
     groups = zip(np.split(outer, cuts), np.split(inner, cuts), np.split(members, cuts), strict=True)
     return [Compound(int(o[0]), f, r) for o, f, r in groups if len(o) > 1]

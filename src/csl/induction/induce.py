@@ -97,8 +97,8 @@ def induce(
     on whether the search was interrupted and went on from a checkpoint.
     """
     check(examples)
-    if config.search == "deep" and config.objective != "csl":
-        raise InputError("search deep compares grammars by the objective csl; use it with objective csl")
+    if config.search != "paper" and config.objective != "csl":
+        raise InputError(f"search {config.search} compares grammars by the objective csl; use it with objective csl")
     weights = Counter(examples)
     ordered = sorted(weights, key=lambda e: (len(e.source_text), e.source_text, e.target_text))
     vocabulary, store = Vocabulary(), RuleStore()
@@ -135,7 +135,7 @@ def induce(
             if actions == 0:
                 break
     uses = search.finish()
-    if config.search == "deep":
+    if config.search != "paper":
         uses = deepen(search) or uses
     if search.undecided:
         log.info(f"{search.undecided:,} derivations were too ambiguous to decide: rules that may be superfluous stay")

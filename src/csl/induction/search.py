@@ -82,6 +82,10 @@ class Search:
         self.candidates = 0  # in the last step
         self.undecided = 0  # rules and examples whose derivation was given up in the final removal
         self._left = SHARE * 1000  # items for derivations
+        self.careful = False  # once it is set, rules without terminals split no rule
+        self.splits: dict[
+            tuple[int, ...], tuple[int, int, bool]
+        ] = {}  # parts of the splits of `deep`, and are they valid
         self.alive, self._seed = np.zeros(0, np.bool_), np.zeros(0, np.bool_)  # rules of the grammar; seeds among them
         self.fresh = np.zeros(0, np.bool_)  # rules that came since derivable ones were last removed
         self._paired = np.zeros(0, np.bool_)  # rules whose pairs with all other rules alive are known
@@ -302,7 +306,7 @@ class Search:
         self.cover_store()
         pairs = np.concatenate(found)
         kept = self._valid[pairs[:, 2]] & (pairs[:, 2] != pairs[:, 0])
-        if self.config.search == "deep":  # ⟨NT_1 NT_2, NT_2 NT_1⟩ says nothing about what it joins: it splits no rule
+        if self.careful:  # ⟨NT_1 NT_2, NT_2 NT_1⟩ says nothing about what it joins: it splits no rule
             kept &= ~without_terminals(self.store.arrays, pairs[:, 1])
         self._pairs = pairs[kept]
         self._paired[rules] = True
