@@ -165,9 +165,9 @@ def _pick_deep(tables, first, last, d, weights, generator):
     for p in range(first, last):
         rest = 1.0
         for q in range(p + 1, last):
-            rest *= _class_mass(tables, WITHIN, d - 1, tables.classes[q])
-        weights[p - first] = fewer * _class_mass(tables, EXACT, d - 1, tables.classes[p]) * rest
-        fewer *= _class_mass(tables, WITHIN, d - 2, tables.classes[p]) if d > 1 else 0.0
+            rest *= _class_mass(tables, np.int64(WITHIN), d - 1, tables.classes[q])
+        weights[p - first] = fewer * _class_mass(tables, np.int64(EXACT), d - 1, tables.classes[p]) * rest
+        fewer *= _class_mass(tables, np.int64(WITHIN), d - 2, tables.classes[p]) if d > 1 else 0.0
     return first + _pick(weights, last - first, generator) if first < last else last
 
 

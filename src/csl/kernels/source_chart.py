@@ -229,7 +229,7 @@ def covered(trie: Trie, budget: Budget, values: IntArray, offsets: OffsetArray) 
     slot, states, edges = _room(trie)
     for k in range(len(out)):
         x = values[offsets[k] : offsets[k + 1]]
-        cells, states, edges, used = _recognise(trie, x, (slot, states, edges), budget, 1)
+        cells, states, edges, used = _recognise(trie, x, (slot, states, edges), budget, np.int64(1))
         if spent(budget, used):
             out[k] = given_up(budget)
         else:
@@ -240,7 +240,7 @@ def covered(trie: Trie, budget: Budget, values: IntArray, offsets: OffsetArray) 
 @kernel
 def derivable_spans(trie: Trie, budget: Budget, x: IntArray) -> BoolArray:
     """Return a square table: whether x[i:j] has a derivation. It is empty if the budget does not suffice."""
-    found = _recognise(trie, x, _room(trie), budget, 1)
+    found = _recognise(trie, x, _room(trie), budget, np.int64(1))
     if spent(budget, found.used):
         return np.empty((0, 0), np.bool_)
     table: BoolArray = (found.cells >= 0).reshape(len(x) + 1, len(x) + 1)

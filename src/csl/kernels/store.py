@@ -101,5 +101,5 @@ def rule_hashes(rules, ids):
     """Return the hashes of whole rules: an order of rules that does not depend on their ids."""
     out = np.empty(len(ids), np.uint64)
     for k in range(len(ids)):
-        out[k] = rule_hash(rules, ids[k])
+        out[k] = rule_hash(rules, np.int64(ids[k]))
     return out
