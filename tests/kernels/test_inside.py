@@ -139,7 +139,7 @@ def test_viterbi_finds_the_best_derivation(
 
 
 @settings(deadline=None, max_examples=50)
-@given(grammars, batches, states, seeds, st.integers(1, 4))
+@given(grammars, batches, states, seeds, st.sampled_from([1, 2, 4]))
 def test_scores_that_share_a_slot_stay_apart(
     rules: list[Rule], sources: list[tuple[str, ...]], n_states: int, seed: int, slots: int
 ) -> None:

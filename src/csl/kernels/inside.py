@@ -201,7 +201,7 @@ def log_p(context, rule, contexts, rules):
 class Scores(NamedTuple):
     """Log p(r | c), computed where it is used: a table of all would be too large. The last ones are kept.
 
-    They are in slot c · rules + r, modulo the number of slots.
+    They are in slot c · rules + r, modulo the number of slots, a power of two.
     """
 
     keys: npt.NDArray[np.int64]  # c · rules + r of what is in a slot, −1: nothing
@@ -215,25 +215,21 @@ KEPT = 2**20  # slots, at most: 16 MB
 
 def lazy_scores(context: npt.NDArray[np.float64], rule: npt.NDArray[np.float64]) -> Scores:
     """Return the scores of a model, none of them computed yet."""
-    slots = min(KEPT, len(context) * len(rule))
+    slots = _slots(min(KEPT, len(context) * len(rule)))
     return Scores(np.full(slots, -1), np.empty(slots), context, rule)
 
 
 def table_scores(table: npt.NDArray[np.float64]) -> Scores:
     """Return scores that are given: a table of contexts by rules."""
-    nothing = (np.empty((size, 0)) for size in table.shape)
-    return Scores(np.arange(table.size), np.ascontiguousarray(table).ravel(), *nothing)
+    slots = _slots(table.size)
+    values = np.zeros(slots)
+    values[: table.size] = table.ravel()
+    return Scores(np.arange(slots), values, *(np.empty((size, 0)) for size in table.shape))
 
 
-@compiled()
-def _score(scores, c, r):
-    """Return log p(r | c)."""
-    key = c * len(scores.rule) + r
-    slot = key % len(scores.keys)
-    if scores.keys[slot] != key:
-        scores.keys[slot] = key
-        scores.values[slot] = np.log(_dot(scores.context[c], scores.rule[r]))
-    return scores.values[slot]
+def _slots(number: int) -> int:
+    """Return the least power of two that is not less."""
+    return 1 << max(0, number - 1).bit_length()
 
 
 @compiled()
@@ -316,9 +312,15 @@ def _uses(forests, v0, v1, contexts):
 @compiled()
 def _best(forests, v, log_p, c, weight, a0):
     """Return the best value of a vertex under a context, and its application."""
+    keys, values, context, rule = log_p
     best, taken = -np.inf, forests.applications[v]
+    first, mask = c * len(rule), len(keys) - 1
     for a in range(forests.applications[v], forests.applications[v + 1]):
-        value = _score(log_p, c, forests.rules[a]) + weight[a - a0]
+        r = forests.rules[a]
+        slot = (first + r) & mask
+        if keys[slot] != first + r:
+            keys[slot], values[slot] = first + r, np.log(_dot(context[c], rule[r]))
+        value = values[slot] + weight[a - a0]
         if value > best:
             best, taken = value, a
     return best, taken
