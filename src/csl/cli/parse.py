@@ -96,12 +96,15 @@ class _How:
             )
 
     def answers(self, texts: list[str]) -> "list[tuple[Answer | Abstained, float]]":
-        """Give the outputs of inputs, and how sure they are; 1 where nobody asks."""
-        asked = self.confidence or self.abstaining.least > 0
+        """Give the outputs of inputs, and how sure they are; where nobody asks, 1, or 0 if none is given."""
+        asked = self.confidence or 0 < self.abstaining.least < 1  # nothing is so sure as 1
         with Messages("parsing …", stderr=True):
             found = self.abstaining.parser.answers(texts, self.engine, self.limits)
-            sure = self.abstaining.sure(texts, found, self.engine, self.limits) if asked else [1.0] * len(texts)
+            sure = self.abstaining.sure(texts, found, self.engine, self.limits) if asked else self._all(texts)
         return list(zip(found, sure, strict=True))
+
+    def _all(self, texts: list[str]) -> list[float]:
+        return [float(self.abstaining.least < 1)] * len(texts)
 
     def columns(self, answer: "Answer | None", sure: float) -> dict[str, str]:
         """Give what is shown beside an output."""
@@ -155,8 +158,8 @@ def _parse_one(how: _How, text: str) -> bool:
         new_console(stderr=True).print(line)
         return False
     if not sure >= how.abstaining.least:  # nor where it is not a number
-        name = how.abstaining.measure
-        new_console(stderr=True).print(f"not sure: {shown} ({name} is {sure:.3f}; --abstain-below 0 gives it anyway)")
+        below = f"{how.abstaining.measure} is below {how.abstaining.least:g}"
+        new_console(stderr=True).print(f"not sure: {shown} ({below}; --abstain-below 0 gives it anyway)")
         return False
     typer.echo("\t".join([*how.columns(found, sure).values(), found.text]))
     return True

@@ -43,7 +43,9 @@ def evaluate(
     texts = [example.source_text for example in examples]
     found = parser.answers(texts, engine, limits)
     answered = ["" if isinstance(answer, Abstained) else answer.text for answer in found]
-    values = sure(texts, found, engine, limits) if sure and least else [1.0] * len(found)
+    values = [float(least < 1)] * len(found)  # nothing is so sure as 1
+    if sure and 0 < least < 1:
+        values = sure(texts, found, engine, limits)
     outputs = [output if value >= least else "" for output, value in zip(answered, values, strict=True)]
     known = [parser.example(example) for example in examples]
     joint = parser.model.log_probs(known, engine, limits)

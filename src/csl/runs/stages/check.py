@@ -178,7 +178,8 @@ def _judge(evidence: Evidence, split: Split, engine: Threads) -> Judged:
 
 
 def _counts(found: Score) -> str:
-    return f"{found.covered:,} are covered" + (f", {found.precision:.1%} of those correctly" if found.covered else "")
+    are = "is" if found.covered == 1 else "are"
+    return f"{found.covered:,} {are} covered" + (f", {found.precision:.1%} of those correctly" if found.covered else "")
 
 
 def _score(parser: Parser, examples: Sequence[Example], engine: Threads) -> Score:
