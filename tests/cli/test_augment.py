@@ -55,8 +55,9 @@ def five(weak: tuple[Path, list[str]], tmp_path_factory: pytest.TempPathFactory)
 
 def test_each_stage_reports_what_it_found_and_new_pairs_are_shown(run: tuple[Path, list[str]], train: Path) -> None:
     folder, lines = run
-    starts = [line.split(":")[0] for line in lines if not line.startswith((" ", "auto", "warning"))]
-    assert starts[:8] == [str(train), "data", "prepare", "induce", "fit", "check", "sample", "merge"]
+    stages = [str(train), "data", "prepare", "induce", "fit", "check", "sample", "merge"]
+    starts = dict.fromkeys(line.split(":")[0] for line in lines)
+    assert [start for start in starts if start in stages] == stages  # slow ones also show how far they are
     assert str(folder / "augmented.tsv") in lines[-1]
     shown = [line.strip().split(" → ") for line in lines if line.startswith("  ")]
     assert len(shown) == 10
