@@ -42,7 +42,7 @@ LOW_COVERAGE = 0.2
 LEAST = 0.05  # of the held-out inputs must be covered, or samples of raw text are unlike what comes
 PRECISE = 0.5  # of the held-out inputs that are covered must be parsed correctly, or samples of raw text do harm
 ENOUGH_TO_CALIBRATE = 50  # held-out inputs, to say how confident to be
-ENOUGH = 20  # held-out inputs with new templates, to judge by
+ENOUGH = 10  # templates that were held out, at least, to judge by new templates
 CFG_COST = 0.05  # of the held-out inputs, that an output CFG may cost
 NONE = Score(0, 0, 0)
 NEW = "held-out inputs with new templates"
@@ -119,7 +119,7 @@ def check(  # noqa: PLR0913 — what was learnt, and from what, all by name
 
     calibration: Calibration | None = None
     if preparation:
-        found, new, judged = NONE, NONE, list[Judged]()
+        found, new, judged, templates = NONE, NONE, list[Judged](), set[tuple[str, ...]]()
         for number, split in enumerate(splits(examples, preparation), 1):
             log.progress(f"learning from some of the examples, to check on others: {number} of {SPLITS} …")
             again = split.prepared(preparation, values)
@@ -129,6 +129,9 @@ def check(  # noqa: PLR0913 — what was learnt, and from what, all by name
             judged.append(_judge(Evidence(parser, phrases, again.examples), split, engine))
             found += judged[-1].score
             new += _score(Parser(phrases, again.preparation), split.new, engine)
+            templates |= {split.template_of[pair] for pair in split.new}
+        if len(templates) < ENOUGH:
+            new = NONE
         if found.examples >= ENOUGH_TO_CALIBRATE and found.covered:
             calibration = Calibration.fit(
                 np.concatenate([part.features for part in judged]),
@@ -191,7 +194,7 @@ def _score(parser: Parser, examples: Sequence[Example], engine: Threads) -> Scor
 def refusal(found: Score, new: Score) -> str:
     """Say why synthetic pairs of raw text would do harm, if they would: by all held-out inputs, and new templates."""
     judged = [("held-out inputs", found)]
-    if new.examples >= ENOUGH:
+    if new.examples:
         judged.insert(0, (NEW, new))
     for name, counted in judged:
         if counted.precision < PRECISE or counted.coverage < LEAST:
@@ -204,7 +207,7 @@ def verdict(checked: Figures, pairs: int) -> str:
     new, refused = Score(**checked["new"]), checked["refused"]
     if refused:
         return f"synthetic pairs forced, though {refused}" if pairs else f"no synthetic pairs: {refused}"
-    if new.examples < ENOUGH or not pairs:
+    if not new.examples or not pairs:
         return ""
     return f"synthetic pairs kept: of {new.examples:,} {NEW}, {_counts(new)}"
 
