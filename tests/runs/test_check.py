@@ -12,25 +12,11 @@ from csl.runs.stages.prepare import find_preparation
 
 def test_the_check_refuses_what_parses_new_templates_wrongly() -> None:
     good = Score(100, 60, 50)
-    assert not refusal(good, Score(40, 20, 10))
-    assert "new templates" in refusal(good, Score(40, 20, 9))
-    assert "new templates" in refusal(good, Score(100, 4, 4))  # hardly any is parsed
-    assert not refusal(good, Score(0, 0, 0))
-    assert refusal(Score(100, 60, 29), Score(40, 20, 20))
-
-
-def test_few_templates_say_nothing() -> None:
-    """Four templates of five pairs each: without one of them, no grammar can know its word."""
-    pairs = [
-        Example.of(f"{verb} {name}", f"{verb}(tree('{name}'))")
-        for verb in ("cut", "fell", "paint", "water")
-        for name in ("alder", "birch", "cedar", "maple", "elm")
-    ]
-    found = find_preparation(pairs)
-    assert found
-    induction, fitting = InductionConfig(), FitConfig(states=2, optimizer="em", steps=5)
-    figures = check(pairs, induction, fitting, grammar=Grammar(), preparation=found.preparation)
-    assert figures["new"]["examples"] == 0
+    assert not refusal(good, Score(40, 20, 10), 12)
+    assert "new templates" in refusal(good, Score(40, 20, 9), 12)
+    assert "new templates" in refusal(good, Score(100, 4, 4), 12)  # hardly any is parsed
+    assert not refusal(good, Score(40, 20, 9), 4)  # too few to say
+    assert refusal(Score(100, 60, 29), Score(40, 20, 20), 12)
 
 
 def test_the_check_knows_listed_values() -> None:
@@ -49,7 +35,8 @@ def test_the_check_knows_listed_values() -> None:
 
 
 def test_the_last_line_says_why_pairs_are_kept_or_refused() -> None:
-    good, few = ({"new": {"examples": n, "covered": 4, "right": 3}, "refused": ""} for n in (40, 0))
+    new = {"examples": 40, "covered": 4, "right": 3}
+    good, few = ({"new": new, "templates": n, "refused": ""} for n in (40, 4))
     assert "75.0%" in verdict(good, 100)
     assert not verdict(few, 100)
     bad = good | {"refused": "hardly any is covered"}

@@ -118,8 +118,9 @@ def check(  # noqa: PLR0913 — what was learnt, and from what, all by name
         return fit(found, pairs, quick, output_cfg=cfg, engine=engine).model
 
     calibration: Calibration | None = None
+    templates: set[tuple[str, ...]] = set()  # that were held out
     if preparation:
-        found, new, judged, templates = NONE, NONE, list[Judged](), set[tuple[str, ...]]()
+        found, new, judged = NONE, NONE, list[Judged]()
         for number, split in enumerate(splits(examples, preparation), 1):
             log.progress(f"learning from some of the examples, to check on others: {number} of {SPLITS} …")
             again = split.prepared(preparation, values)
@@ -130,8 +131,6 @@ def check(  # noqa: PLR0913 — what was learnt, and from what, all by name
             found += judged[-1].score
             new += _score(Parser(phrases, again.preparation), split.new, engine)
             templates |= {split.template_of[pair] for pair in split.new}
-        if len(templates) < ENOUGH:
-            new = NONE
         if found.examples >= ENOUGH_TO_CALIBRATE and found.covered:
             calibration = Calibration.fit(
                 np.concatenate([part.features for part in judged]),
@@ -152,8 +151,8 @@ def check(  # noqa: PLR0913 — what was learnt, and from what, all by name
     for warning in warnings:
         log.warning(warning)
     return {
-        **asdict(found), "new": asdict(new), "warnings": warnings,
-        "refused": refusal(found, new) if preparation else "",
+        **asdict(found), "new": asdict(new), "templates": len(templates), "warnings": warnings,
+        "refused": refusal(found, new, len(templates)) if preparation else "",
         "confidence": asdict(calibration) if calibration else None,
     }  # fmt: skip
 
@@ -191,10 +190,10 @@ def _score(parser: Parser, examples: Sequence[Example], engine: Threads) -> Scor
     return score(examples, [answer.text if isinstance(answer, Answer) else "" for answer in found])[0]
 
 
-def refusal(found: Score, new: Score) -> str:
+def refusal(found: Score, new: Score, templates: int) -> str:
     """Say why synthetic pairs of raw text would do harm, if they would: by all held-out inputs, and new templates."""
     judged = [("held-out inputs", found)]
-    if new.examples:
+    if templates >= ENOUGH:
         judged.insert(0, (NEW, new))
     for name, counted in judged:
         if counted.precision < PRECISE or counted.coverage < LEAST:
@@ -207,7 +206,7 @@ def verdict(checked: Figures, pairs: int) -> str:
     new, refused = Score(**checked["new"]), checked["refused"]
     if refused:
         return f"synthetic pairs forced, though {refused}" if pairs else f"no synthetic pairs: {refused}"
-    if not new.examples or not pairs:
+    if checked["templates"] < ENOUGH or not pairs:
         return ""
     return f"synthetic pairs kept: of {new.examples:,} {NEW}, {_counts(new)}"
 
