@@ -151,6 +151,15 @@ def test_auto_keeps_moves_that_find_a_foothold() -> None:
     assert len(auto.grammar) < 18
 
 
+def test_there_are_no_moves_in_large_grammars(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = [Example.of(f"to {a} from {b}", f"{b.upper()} > {a.upper()}") for a in "abcdef" for b in "uvwxyz"]
+    deep, paper = InductionConfig(search="deep"), induce(data, InductionConfig(search="paper"))
+    with monkeypatch.context() as patch:
+        patch.setattr("csl.induction.deep.LARGEST", 35)
+        assert induce(data, deep) == paper
+    assert len(induce(data, deep).grammar) < 18
+
+
 @pytest.mark.parametrize("search", ["deep", "auto"])
 def test_the_objective_of_nqg_is_refused(search: Literal["deep", "auto"]) -> None:
     with pytest.raises(InputError):

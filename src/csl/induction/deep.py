@@ -12,7 +12,8 @@ I_TURN_LEFT⟩ is never tried. Two moves lead on from there; after each the gree
 
 Splits are found by hashing (`csl.kernels.holes`), in time linear in the number of rules. Repair tries each rule once,
 on at most `SOME` examples and for a few steps, and gives up after `REPAIRS` failures. Rules that write the same around
-what another rule of their source writes are tried together, too.
+what another rule of their source writes are tried together, too. There are no moves in grammars of more than `LARGEST`
+rules, nor where derivations are too ambiguous to decide what is needed: they would take too long.
 """
 
 from collections.abc import Sequence
@@ -32,6 +33,7 @@ from csl.log import Log
 
 log = Log("induce")
 MOST = 2 / 3  # of the objective may be left for `auto` to keep the moves: they make up for a missing foothold
+LARGEST = 3000  # rules of a grammar in which moves are made
 ROUNDS = 20  # of moves, at most
 LONGEST = 32  # symbols of a target that is split: splits are quadratic in them
 SPLITS = 1000  # groups of splits that are looked at, those that may save most
@@ -62,6 +64,9 @@ class Best(NamedTuple):
 
 def deepen(search: Search) -> dict[int, int] | None:
     """Make moves until none lowers the objective; return how many examples use each rule, None if there was none."""
+    if len(search.rules) > LARGEST:
+        log.info(f"{len(search.rules):,} rules are too many for moves of several rules: there are none")
+        return None
     best, tried = Best(search.snapshot(), search.total(), None), set[tuple[int, ...]]()
     search.careful, start = True, best
     for _ in range(ROUNDS):

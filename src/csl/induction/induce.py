@@ -135,10 +135,10 @@ def induce(
             if actions == 0:
                 break
     uses = search.finish()
-    if config.search != "paper":
-        uses = deepen(search) or uses
     if search.undecided:
         log.info(f"{search.undecided:,} derivations were too ambiguous to decide: rules that may be superfluous stay")
+    elif config.search != "paper":
+        uses = deepen(search) or uses
     return _result(search, uses, vocabulary, float(objective.sizes()[ids].sum()) / UNIT)
 
 
