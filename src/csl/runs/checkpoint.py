@@ -4,7 +4,7 @@ State and metrics are one file, as a process can be killed between two. Files ar
 damaged all the same is reported, and the work starts from the beginning.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ class Checkpoint:
 
     @cached_property
     def found(self) -> tuple[Arrays, dict[str, Any]] | None:
-        """The state saved last, if it is of this work."""
+        """The state saved last, if it is of this work; its metrics are written if a kill came between the two."""
         if self._path is None or not self._path.exists():
             return None
         try:
@@ -33,7 +33,10 @@ class Checkpoint:
         except DamagedError:
             log.warning(f"{self._path}: damaged file; starting from the beginning")
             return None
-        return (arrays, about) if about.get("key") == self._key else None
+        if about.get("key") != self._key:
+            return None
+        self._write_metrics(about["lines"])
+        return arrays, about
 
     @cached_property
     def lines(self) -> list[str]:
@@ -58,8 +61,11 @@ class Checkpoint:
 
     def write_metrics(self) -> None:
         """Write the metrics as they are known now."""
+        self._write_metrics(self.lines)
+
+    def _write_metrics(self, lines: Iterable[str]) -> None:
         if self._metrics:
-            write_text(self._metrics, "".join(f"{line}\n" for line in self.lines))
+            write_text(self._metrics, "".join(f"{line}\n" for line in lines))
 
     def remove(self) -> None:
         """Remove the state: the work is done, or starts from the beginning."""

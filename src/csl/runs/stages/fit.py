@@ -131,7 +131,6 @@ def fit(
             saved.append(checkpoint := checkpoints(name, start))
             if state := checkpoint.load():
                 log.info(f"{name}: resuming after step {int(state['number']):,}")
-                checkpoint.write_metrics()
 
             def report(progress: Progress, checkpoint: Checkpoint = checkpoint) -> None:
                 checkpoint.log(json.dumps({"stage": name, **progress._asdict()}))
