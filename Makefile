@@ -1,7 +1,8 @@
 # `make demo` and `make test` set up everything they need in .venv; nothing else is done by hand.
 PYTHON ?= python3
 BIN := .venv/bin
-# Python compiles what it imports; pip would compile everything.
+# Python compiles what it imports, once, whatever the environment says; pip would compile everything.
+unexport PYTHONDONTWRITEBYTECODE
 INSTALL = $(BIN)/python -m pip install --no-compile --quiet --disable-pip-version-check -c constraints.txt -e
 DEMO := runs/scan/jump/fit.optimizer=em/seed-0
 

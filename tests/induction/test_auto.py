@@ -5,7 +5,7 @@ from pathlib import Path
 from csl.datasets import cogs, geoquery, scan, smcalflow
 from csl.examples import Example
 from csl.grammar import Rule
-from csl.induction.auto import Choice, choose, missed_by_presets
+from csl.induction.auto import ENOUGH, Choice, choose, for_raw_text, missed_by_presets
 from csl.induction.config import PRESETS
 from csl.induction.induce import induce
 from csl.parsing.deriver import Deriver
@@ -100,3 +100,10 @@ def test_what_a_preset_does_without_is_said() -> None:
     )
     assert missed_by_presets(DATES) is None
     assert missed_by_presets([]) is None
+
+
+def test_raw_text_gets_moves_of_several_rules_only_if_there_are_enough_examples() -> None:
+    few = [Example.of(f"word{i}", f"W{i}") for i in range(ENOUGH - 1)]
+    assert for_raw_text(few).config.search == "paper"
+    assert for_raw_text([*few, *few]).config.search == "paper"
+    assert for_raw_text([*few, Example.of("more", "M")]).config.search == "auto"

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import pytest
 
 from csl.examples import Example
-from csl.induction.auto import PREPARED
+from csl.induction.auto import for_raw_text
 from csl.induction.induce import induce
 from csl.model.config import FitConfig
 from csl.model.fit import fit
@@ -28,7 +28,7 @@ class Learnt:
 def learnt() -> Learnt:
     prepared = prepare(GEO)
     cfg, seeds = prepared.categories.cfg, prepared.seed_rules
-    grammar = induce(prepared.examples, PREPARED.config, seeds=seeds, output_cfg=cfg).grammar
+    grammar = induce(prepared.examples, for_raw_text(prepared.examples).config, seeds=seeds, output_cfg=cfg).grammar
     config = FitConfig(states=4, steps=20, optimizer="em")
     model = fit(grammar, prepared.examples, config, output_cfg=cfg).model
     return Learnt([Example.of(*pair) for pair in GEO], prepared, model)

@@ -16,6 +16,7 @@ from csl.induction.induce import check
 RARE_WORDS = 0.03  # with a smaller share of examples that have a word of their own, the inputs look generated
 SHARED = 0.1  # with a larger share of examples that copy a token, copying is worth seed rules
 REPEATS = 0.01  # with a larger share of outputs that repeat a span in a row, repetition is worth the weights of scan
+ENOUGH = 100  # distinct examples of raw text, for moves of several rules
 MANY = 5000  # distinct examples, so many that the shortest teach most of the rules
 
 
@@ -28,10 +29,16 @@ class Choice:
     reasons: tuple[str, ...]
 
 
-PREPARED = Choice(
-    PRESETS["cogs"], (), ("values and categories come from the data: the weights of preset cogs, no other seed rules",)
-)
-"""For examples of raw text, whose preparation gives the seed rules."""
+def for_raw_text(examples: Collection[Example]) -> Choice:
+    """Choose options for prepared examples; the preparation gives the seed rules.
+
+    With few examples, moves of several rules make rules that are too bold: they save much, and nothing speaks against.
+    """
+    number, config = len(set(examples)), PRESETS["cogs"]
+    reason = "values and categories come from the data: the weights of preset cogs, no other seed rules"
+    if number >= ENOUGH:
+        return Choice(config.model_copy(update={"search": "auto"}), (), (f"{reason}, search auto",))
+    return Choice(config, (), (f"{reason}; {number:,} distinct examples, fewer than {ENOUGH}: search paper",))
 
 
 def choose(examples: Sequence[Example]) -> Choice:

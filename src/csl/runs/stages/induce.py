@@ -104,7 +104,7 @@ def resolve(
             log.info(missed)
         return only(InductionConfig, options), own, []
     log.progress("looking at the examples (the first run compiles for a while) …")
-    choice = auto.PREPARED if prepared else auto.choose(examples)
+    choice = auto.for_raw_text(examples) if prepared else auto.choose(examples)
     for reason in choice.reasons:
         log.info(f"auto: {reason}")
     given = options.model_dump(exclude_unset=True, exclude={"preset"})
