@@ -28,7 +28,7 @@ def features(evidence: Evidence, text: str) -> dict[str, float]:
 def test_what_training_has_and_what_it_lacks(evidence: Evidence) -> None:
     old, new = (features(evidence, f"What cities are in {x}?") for x in ("Utah", "states that border Utah"))
     assert (old["known"], new["known"]) == (1, 0)
-    assert (old["new_fillers"], old["open"], old["same"], old["other"]) == (0, 0, 1, 0)
+    assert (old["new"], old["open"], old["same"], old["other"]) == (0, 0, 1, 0)
     assert features(evidence, "What rivers are in Nevada?")["open"] == 1
     assert all(row["bias"] == 1 and row["parser"] > 0 for row in (old, new))
 

@@ -1,4 +1,7 @@
-"""Outputs that are new in one respect, and inputs that read like training."""
+"""Outputs that are more or less like training, and inputs that read like training."""
+
+import re
+from collections.abc import Sequence
 
 import pytest
 
@@ -6,47 +9,62 @@ from csl.examples import Example
 from csl.preparing.plausible import Fluency, Plausible
 from csl.preparing.preparation import prepare
 
-NAMES = ("texas", "ohio", "utah", "iowa", "maine", "idaho")
-KINDS = ("city", "river", "lake")
-PAIRS = [
-    *((f"{kind} in {name}", f"answer({kind}(loc('{name}')))") for kind in KINDS for name in NAMES),
-    *((f"largest {kind} in {name}", f"answer(largest({kind}(loc('{name}'))))") for kind in KINDS[:2] for name in NAMES),
-    *((f"how many {kind} in {name}", f"answer(count({kind}(loc('{name}'))))") for kind in KINDS for name in NAMES),
+KINDS = ("city", "river", "lake", "road", "park")
+PREPARATION = prepare([("a", "f(a)")]).preparation
+PLAIN = [f"{kind} ( «state»0 )" for kind in KINDS]
+LARGEST = [f"largest ( {what} )" for what in PLAIN[:-1]]
+TRAIN = [
+    "answer ( size ( «state»0 ) )",
+    *(f"answer ( {what} )" for what in [*PLAIN, *LARGEST]),
+    *(f"answer ( count ( {what} ) )" for what in [*PLAIN, *LARGEST]),
+    *(f"answer ( near ( {what} ) )" for what in [*PLAIN, *LARGEST]),
 ]
+
+
+def learnt(targets: Sequence[str]) -> Plausible:
+    return Plausible(PREPARATION, [Example.of("x", target) for target in targets])
 
 
 @pytest.fixture(scope="module")
 def plausible() -> Plausible:
-    prepared = prepare(PAIRS)
-    return Plausible(prepared.preparation, prepared.examples)
+    return learnt(TRAIN)
 
 
 def words(text: str) -> tuple[str, ...]:
     return tuple(text.split())
 
 
-@pytest.mark.parametrize(
-    "target",
-    ["answer ( city ( «loc»0 ) )", "answer ( count ( largest ( river ( «loc»0 ) ) ) )"],
-    ids=["as in training", "below operators that pass it on"],
-)
-def test_what_training_has_is_plausible(plausible: Plausible, target: str) -> None:
-    assert plausible.accepts(words(target))
+def test_what_training_has_is_plausible(plausible: Plausible) -> None:
+    assert all(plausible.of(words(target)) == 1 for target in TRAIN)
 
 
-def test_a_head_of_like_slots_is_plausible(plausible: Plausible) -> None:
-    target = words("answer ( largest ( lake ( «loc»0 ) ) )")
-    assert plausible.accepts(target)
-    assert plausible.new_fillers(target) == [(("largest", "1", "0"), "lake")]
+@pytest.mark.parametrize("operators", ["largest (", "largest_one ( size ("], ids=["one", "two together"])
+def test_nothing_is_new_in_operators_that_pass_their_argument_on(operators: str) -> None:
+    end = ")" * (operators.count("(") - 1)
+    train = [re.sub(r"largest \((.*)", rf"{operators}\1 {end}", target).strip() for target in TRAIN]
+    new = next(target for target in train if f"near ( {operators} city" in target)
+    assert learnt([target for target in train if target != new]).of(words(new)) == 1
 
 
-@pytest.mark.parametrize(
-    "target",
-    ["answer ( city ( answer ( «loc»0 ) ) )", "answer ( city ( never ( «loc»0 ) ) )"],
-    ids=["new in two respects", "an operator that training lacks"],
-)
-def test_what_is_unlike_training_is_refused(plausible: Plausible, target: str) -> None:
-    assert not plausible.accepts(words(target))
+def test_a_head_of_like_slots_is_more_plausible_than_another(plausible: Plausible) -> None:
+    like = words("answer ( largest ( park ( «state»0 ) ) )")
+    assert plausible.new_fillers(like) == [(("largest", "1", "0"), "park")]
+    assert 1 > plausible.of(like) > plausible.of(words("answer ( largest ( size ( «state»0 ) ) )"))
+
+
+@pytest.mark.parametrize("target", ["answer ( never ( «state»0 ) )", "never ( «state»0 )", "answer ( «never»0 )"])
+def test_what_training_lacks_altogether_is_not_plausible(plausible: Plausible, target: str) -> None:
+    assert plausible.of(words(target)) == 0
+
+
+def test_the_longer_training_does_without_a_combination_the_less_plausible_it_is() -> None:
+    few = [
+        *(f"answer ( {kind} ( in ( «state»0 ) ) )" for kind in KINDS[1:]),
+        *(f"answer ( {kind} ( in ( «country»0 ) ) )" for kind in KINDS),
+    ]
+    many = [*few, *(f"answer ( near ( {target.removeprefix('answer ( ')} )" for target in few)]
+    new = words("answer ( city ( in ( «state»0 ) ) )")
+    assert 1 > learnt(few).of(new) > learnt(many).of(new) > 0
 
 
 def test_fluency_prefers_the_order_of_training() -> None:

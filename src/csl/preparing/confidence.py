@@ -10,7 +10,7 @@ input by phrases, and p(output | input).
 from collections.abc import Hashable, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from math import floor
+from math import floor, log
 from pathlib import Path
 
 import numpy as np
@@ -34,15 +34,16 @@ FEATURES = (
     "same",  # whether the grammar of phrases has the same output, …
     "other",  # … or another
     "known",  # whether training has the template
-    "new_fillers",  # slots that are filled as nowhere in training
+    "new",  # how unlike training the output is: less than no log of how plausible it is
     "dropped",  # words that stand for nothing
     "made",  # rules that stand for no words
     "mean",  # log probability of the derivation, a word
     "open",  # whether a value is on no list
     "reading",  # log probability that the values are of these types
 )
-SCALES = np.array([1, 4, 1, 1, 1, 1.5, 2, 1.5, 1, 1, 2])  # by which features are divided: the prior is the same for all
-LARGEST = np.array([1, 8, 1, 1, 1, 3, 4, 3, 4, 1, 4])  # they are bounded by plus or minus this
+LEAST = 1e-3  # plausible, outputs are taken to be
+SCALES = np.array([1, 4, 1, 1, 1, 2, 2, 1.5, 1, 1, 2])  # by which features are divided: the prior is the same for all
+LARGEST = np.array([1, 8, 1, 1, 1, 8, 4, 3, 4, 1, 4])  # they are bounded by plus or minus this
 PRECISION = 0.9  # of the outputs that are given
 LIKELY = 0.5  # confidence of an output that is given, at least
 FOLDS = 5  # of templates, of which four say how confident to be of the fifth
@@ -75,7 +76,7 @@ class Evidence:
             is_same,
             isinstance(second, Answer) and not is_same,
             template(answer.parse.target) in self._templates,
-            len(self._plausible.new_fillers(answer.parse.target)) if self._plausible else 0,
+            -log(max(self._plausible.of(answer.parse.target), LEAST)) if self._plausible else 0,
             sum(len(_words(rule)) for rule in rules if not _tokens(rule)),
             sum(bool(_tokens(rule)) and not _words(rule) for rule in rules),
             answer.log_prob / (len(answer.reading.source) + 1) + 2,

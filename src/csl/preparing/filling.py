@@ -3,20 +3,21 @@
 Pairs with placeholders are drawn many times over. A pair can be believed if
 
 - each placeholder is on both sides, and is said once;
-- its output is plausible (`csl.preparing.plausible`): a new combination, but not all is new at once;
+- its output is plausible enough (`csl.preparing.plausible`);
 - the best parse of its input is its output (the cycle check).
 
-Of the inputs of one program, those are kept that read most like training. Programs come up by the square root of how
-often they were drawn, so that rare ones, the new combinations, are seen too. Then values are drawn for the
-placeholders, uniformly among those of the type, different ones for different placeholders; but none whose words have
-several outputs in training (`paris`, with its country or without), as nobody can know which one is meant. The same seed
-and draws give the same pairs.
+Of the inputs of one program, those are kept that read most like training. Programs come up by how plausible they are,
+squared: how often they were drawn does not count, as many different programs teach more than a few likely ones. Then
+values are drawn for the placeholders, uniformly among those of the type, different ones for different placeholders; but
+none whose words have several outputs in training (`paris`, with its country or without), as nobody can know which one
+is meant. The same seed and draws give the same pairs.
 """
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -28,11 +29,19 @@ from csl.preparing.preparation import Preparation
 from csl.preparing.values import Entry, is_placeholder, type_of_placeholder
 
 INPUTS = 6  # of a program, at most: those that read best
+LEAST = 0.05  # plausible, programs must be
 MOST_WORK = 3_000_000  # squared lengths of inputs that are parsed, at most; later ones are not believed
 TRIES = 4  # to fill in values, for a pair that is wanted
 ONE_OUTPUT = 0.9  # of the uses of its words, at least, in a value that is drawn
 
 Words = tuple[str, ...]
+
+
+class Believed(NamedTuple):
+    """A program: how plausible it is, and the pairs that have it."""
+
+    plausible: float
+    pairs: list[Example]
 
 
 @dataclass(frozen=True)
@@ -51,12 +60,12 @@ class Filling:
         programs = self._believed(drawn)
         if not programs:
             return
-        weights = np.sqrt([sum(drawn[pair] for pair in inputs) for inputs in programs])
+        weights = np.square([program.plausible for program in programs])
         rng, given = np.random.default_rng(self.seed), set(known)
         tried: set[tuple[Example | Entry, ...]] = set()  # writing takes long, and few values make few pairs
         first = len(given)
         for place in rng.choice(len(programs), TRIES * number, p=weights / weights.sum()):
-            inputs = programs[place]
+            inputs = programs[place].pairs
             pair = inputs[int(rng.integers(len(inputs)))]
             values = self._draw(pair, rng)
             if values is None or (key := (pair, *values.values())) in tried:
@@ -69,20 +78,25 @@ class Filling:
             if len(given) - first == number:
                 return
 
-    def _believed(self, drawn: Mapping[Example, int]) -> list[list[Example]]:
+    def _believed(self, drawn: Mapping[Example, int]) -> list[Believed]:
         """Give the pairs that can be believed, those of one program together; programs drawn most come first."""
         plausible, fluency = Plausible(self.preparation, self.examples), Fluency(self.examples)
         programs: dict[Words, list[Example]] = defaultdict(list)
         for pair in drawn:
             programs[_program(pair)].append(pair)
         often = {program: sum(drawn[pair] for pair in pairs) for program, pairs in programs.items()}
-        chosen = [
-            sorted(programs[program], key=lambda pair: (-fluency.of(pair.source), pair.source))[:INPUTS]
+        likely = {program: plausible.of(pairs[0].target) for program, pairs in programs.items()}
+        chosen = {
+            program: sorted(programs[program], key=lambda pair: (-fluency.of(pair.source), pair.source))[:INPUTS]
             for program in sorted(programs, key=lambda program: (-often[program], program))
-            if plausible.accepts(programs[program][0].target)
+            if likely[program] >= LEAST
+        }
+        back = self._parsed_back([pair for inputs in chosen.values() for pair in inputs])
+        return [
+            Believed(likely[program], kept)
+            for program, inputs in chosen.items()
+            if (kept := [pair for pair in inputs if pair in back])
         ]
-        back = self._parsed_back([pair for inputs in chosen for pair in inputs])
-        return [kept for inputs in chosen if (kept := [pair for pair in inputs if pair in back])]
 
     def _parsed_back(self, pairs: Iterable[Example]) -> set[Example]:
         """Give the pairs whose input is parsed to their output."""

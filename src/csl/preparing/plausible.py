@@ -1,15 +1,22 @@
 """What training makes plausible: words that follow each other in inputs, and what fills which slot in outputs.
 
-An operator that passes its argument on (`largest(state(…))` can be where `state(…)` can) hides what is below it. Such
-operators are found: most of what they are applied to is also seen without them, in the same slot. The *head* of a node
-is what is below them, and an output is plausible if each slot has a head that training has there; but for one, which
-must then be a head of slots like this one. How like they must be, the fillers that training has once say: judged as
-if they were new, most of them would pass. Linear in the tokens; the slots are compared with each other.
+An operator that passes its argument on (`largest(state(…))` can be where `state(…)` can) hides what is below it, and
+two may do so together (`largest_one(population(state(…)))`). They are found: what they are applied to is also seen
+without them, in slots that do not take everything. The *head* of a node is what is below them. How plausible an output
+is depends on what is new in it:
+
+- A head in a slot where training lacks it. It counts by how like slots and heads have it, compared with what training
+  has once, judged as if it were new.
+- The same, or a head that is new in its slot below this operator here (`loc` of a state among what is a state, where
+  training has a `loc` of a state as a city only): the more often training would have it by chance, the less it counts.
+
+Linear in the tokens; the slots are compared with each other.
 """
 
 import math
+from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import pairwise
 
@@ -21,33 +28,43 @@ from csl.preparing.preparation import Preparation
 from csl.preparing.trees import Node, Slot
 from csl.preparing.values import is_placeholder, type_of_placeholder
 
-PASSES_ON = 0.5  # of what an operator is applied to is seen without it, at least, if it passes its argument on
-KINDS = 2  # of arguments, at least, to say so
-NEW_HEADS = 1  # of an output, at most
-REFUSED = 0.2  # of the fillers that training has once would be refused, if they were new
-MOST_ONCE = 50  # of these are looked at, at most
+PASSES_ON = 0.8  # of what an operator is applied to is seen without it, if it passes its argument on
+SURE = 2.0  # log-odds that it does so, at least
+LONGEST = 2  # operators that pass on the argument of the last one together (`largest_one(population(…))`)
+MOST_SEEN = 0.95  # of all heads, at most, that a slot is taken to take
+MOST_ONCE = 50  # fillers that training has once are judged as if they were new, at most
 
 Words = tuple[str, ...]
 Filler = tuple[Slot, str]
+Context = tuple[Slot, str, Slot]  # slot of an operator, the operator, slot of its argument
 
 
 class Plausible:
-    """Tells which outputs are like those of training."""
+    """Tells how much outputs are like those of training."""
 
     def __init__(self, preparation: Preparation, examples: Iterable[Example]) -> None:
         self._preparation = preparation
         trees = [self._tree(target) for target in dict.fromkeys(example.target for example in examples)]
         self._transparent = _transparent(trees)
-        self._heads = Counter(pair for tree in trees for pair in self._filled(tree))
+        self._heads = Counter((slot, head) for tree in trees for _, slot, head in self._filled(tree, tree.slot))
         self._fillers = {(node.slot, _filler(node)) for tree in trees for node in tree.walk()}
+        self._below = Counter(
+            (context, head) for tree in trees for context, _, head in self._filled(tree, tree.slot) if context
+        )
         self._slots = {slot: i for i, slot in enumerate(dict.fromkeys(slot for slot, _ in self._heads))}
         self._names = {head: i for i, head in enumerate(dict.fromkeys(head for _, head in self._heads))}
-        self._known: dict[tuple[int, int], bool] = {}  # slot and head: whether the one is likely in the other
+        self._known: dict[Filler, float] = {}  # how plausible a head is in a slot that lacks it
 
-    def accepts(self, target: Words) -> bool:
-        """Whether an output is new in one respect at most, and that one is plausible."""
-        new = set(self._filled(self._tree(target))) - self._heads.keys()
-        return len(new) <= NEW_HEADS and all(self._likely(slot, head) for slot, head in new)
+    def of(self, target: Words) -> float:
+        """Say how plausible an output is, from 0 to 1: 1 if nothing is new in it."""
+        tree = self._tree(target)
+        found = 1.0
+        for context, slot, head in dict.fromkeys(self._filled(tree, tree.slot)):  # in order, as floats depend on it
+            if (slot, head) not in self._heads:
+                found *= self._new(slot, head)
+            elif context and (context, head) not in self._below:
+                found /= 1 + self._uses[context] * self._heads[slot, head] / self._uses[slot]
+        return found
 
     def new_fillers(self, target: Words) -> list[Filler]:
         """Give slots with what fills them, where training lacks it."""
@@ -57,22 +74,56 @@ class Plausible:
         preparation = self._preparation
         return preparation.schema.tree(preparation.read(preparation.spacing.write(target)))
 
-    def _filled(self, tree: Node) -> list[Filler]:
-        """Give each slot with its head."""
-        return [(node.slot, self._head(node)) for node in tree.walk()]
+    def _filled(
+        self, node: Node, slot: Slot, context: Context | None = None
+    ) -> Iterator[tuple[Context | None, Slot, str]]:
+        """Give each slot with its head and context; `slot` is what the node fills, through all that passes it on."""
+        yield context, node.slot, self._head(node)
+        filler = _filler(node)
+        below = self._passed_on(node)
+        for child in node.children:
+            if child is below:
+                yield from self._filled(child, slot)
+            else:
+                yield from self._filled(child, child.slot, (slot, filler, child.slot))
+
+    def _passed_on(self, node: Node) -> Node | None:
+        """Give what a node passes on: its argument, or the argument of that."""
+        return next((below for chain, below in _chains(node) if chain in self._transparent), None)
 
     def _head(self, node: Node) -> str:
-        while len(node.children) == 1 and _filler(node) in self._transparent:
-            node = node.children[0]
+        while below := self._passed_on(node):
+            node = below
         return _filler(node)
 
-    def _likely(self, slot: Slot, head: str) -> bool:
+    def _new(self, slot: Slot, head: str) -> float:
+        """Say how plausible a head is in a slot that lacks it."""
         if slot not in self._slots or head not in self._names:
-            return False
-        place = self._slots[slot], self._names[head]
-        if place not in self._known:
-            self._known[place] = _likeness(self._seen, *place) >= self._least
-        return self._known[place]
+            return 0.0
+        if (slot, head) not in self._known:
+            likeness = _likeness(self._seen, self._slots[slot], self._names[head])
+            less = bisect_left(self._once, likeness) / len(self._once) if self._once else 1.0
+            expected = self._uses[slot] * self._often[head] / self._often.total()
+            self._known[slot, head] = less / (1 + expected)
+        return self._known[slot, head]
+
+    @cached_property
+    def _uses(self) -> Counter[Slot | Context]:
+        """How often each slot, and each context, is filled."""
+        uses = Counter[Slot | Context]()
+        for (slot, _), count in self._heads.items():
+            uses[slot] += count
+        for (context, _), count in self._below.items():
+            uses[context] += count
+        return uses
+
+    @cached_property
+    def _often(self) -> Counter[str]:
+        """How often there is each head."""
+        often = Counter[str]()
+        for (_, head), count in self._heads.items():
+            often[head] += count
+        return often
 
     @cached_property
     def _seen(self) -> NDArray[np.float64]:
@@ -83,8 +134,8 @@ class Plausible:
         return seen
 
     @cached_property
-    def _least(self) -> float:
-        """How likely what training has once is, as if it were new: the quantile that most of it exceeds."""
+    def _once(self) -> list[float]:
+        """How likely what training has once is, as if it were new, in order."""
         once = [(self._slots[slot], self._names[head]) for (slot, head), count in self._heads.items() if count == 1]
         found: list[float] = []
         for row, column in once:
@@ -92,7 +143,7 @@ class Plausible:
                 without = self._seen.copy()
                 without[row, column] = 0
                 found.append(_likeness(without, row, column))
-        return float(np.quantile(found, REFUSED)) if found else 0.0
+        return sorted(found)
 
 
 def _likeness(seen: NDArray[np.float64], row: int, column: int) -> float:
@@ -110,17 +161,37 @@ def _cosines(rows: NDArray[np.float64], row: int) -> NDArray[np.float64]:
     return found
 
 
-def _transparent(trees: Sequence[Node]) -> set[str]:
-    """Find the operators that pass their argument on."""
+def _transparent(trees: Sequence[Node]) -> set[Words]:
+    """Find the operators, or two of them, that pass their argument on, of those that are in several slots.
+
+    What an operator in a slot is applied to may be seen in that slot without it because it is passed on, or by chance,
+    which is likelier the more the slot takes.
+    """
     seen = {(node.slot, _filler(node)) for tree in trees for node in tree.walk()}
-    applied: dict[str, set[Filler]] = defaultdict(set)
-    for node in (node for tree in trees for node in tree.walk() if len(node.children) == 1):
-        applied[_filler(node)].add((node.slot, _filler(node.children[0])))
-    return {
-        operator
-        for operator, below in applied.items()
-        if len(below) >= KINDS and len(below & seen) >= PASSES_ON * len(below)
-    }
+    takes, kinds = Counter(slot for slot, _ in seen), len({filler for _, filler in seen})
+    applied: dict[Words, dict[Filler, None]] = defaultdict(dict)
+    for tree in trees:
+        for node in tree.walk():
+            for chain, below in _chains(node):
+                applied[chain][node.slot, _filler(below)] = None
+    found = set[Words]()
+    for chain, fillers in applied.items():
+        odds = 0.0
+        for slot, filler in fillers:
+            chance = min(MOST_SEEN, takes[slot] / kinds)
+            is_seen = (slot, filler) in seen
+            odds += math.log(PASSES_ON / chance) if is_seen else math.log((1 - PASSES_ON) / (1 - chance))
+        if odds > SURE and len({slot for slot, _ in fillers}) > 1:
+            found.add(chain)
+    return found
+
+
+def _chains(node: Node) -> Iterator[tuple[Words, Node]]:
+    """Give a node's operator, then two of them, with what they are applied to."""
+    chain: Words = ()
+    while len(node.children) == 1 and len(chain) < LONGEST:
+        chain, node = (*chain, _filler(node)), node.children[0]
+        yield chain, node
 
 
 def _filler(node: Node) -> str:
