@@ -2,7 +2,8 @@
 
 import pytest
 
-from csl.preparing.said import Said
+from csl.examples import Example
+from csl.preparing.said import Reasons, Said
 
 from .conftest import Learnt
 
@@ -51,3 +52,17 @@ def test_of_two_values_only_the_unsaid_one_is_replaced(said: Said, learnt: Learn
 @pytest.mark.parametrize("output", ["answer(city(", ""])
 def test_what_is_no_output_of_the_language_stays(said: Said, output: str) -> None:
     assert said.mend("What cities are in Nebraska?", output) == output
+
+
+def test_a_value_that_is_not_copied_needs_a_word_that_training_has_with_it(learnt: Learnt) -> None:
+    preparation = learnt.prepared.preparation
+    train = [
+        Example.of("what cities are in the lone star state ?", "answer ( city ( loc_2 ( stateid ( ' texas ' ) ) ) )"),
+        *learnt.prepared.examples,
+    ]
+    reasons = Reasons(preparation, train)
+    texas, copied = train[0].target_text, "answer ( city ( loc_2 ( «stateid»0 ) ) )"
+    assert reasons.has(train[0])
+    assert reasons.has(Example.of("how big is the lone star ?", "answer ( size ( stateid ( ' texas ' ) ) )"))
+    assert not reasons.has(Example.of("how big is the west ?", texas))
+    assert reasons.has(Example.of("what cities are in «stateid»0 ?", copied))

@@ -2,7 +2,7 @@
 
 Pairs with placeholders are drawn many times over. A pair can be believed if
 
-- each placeholder is on both sides, and is said once;
+- each placeholder is on both sides, and is said once; the input has a reason for each other value;
 - its output is plausible enough (`csl.preparing.plausible`);
 - the best parse of its input is its output (the cycle check).
 
@@ -26,6 +26,7 @@ from csl.examples import Example
 from csl.model.model import Model, Parse
 from csl.preparing.plausible import Fluency, Plausible
 from csl.preparing.preparation import Preparation
+from csl.preparing.said import Reasons
 from csl.preparing.values import Entry, is_placeholder, type_of_placeholder
 
 INPUTS = 6  # of a program, at most: those that read best
@@ -82,7 +83,7 @@ class Filling:
         """Give the pairs that can be believed, those of one program together; programs drawn most come first."""
         plausible, fluency = Plausible(self.preparation, self.examples), Fluency(self.examples)
         programs: dict[Words, list[Example]] = defaultdict(list)
-        for pair in drawn:
+        for pair in filter(Reasons(self.preparation, self.examples).has, drawn):
             programs[_program(pair)].append(pair)
         often = {program: sum(drawn[pair] for pair in pairs) for program, pairs in programs.items()}
         likely = {program: plausible.of(pairs[0].target) for program, pairs in programs.items()}

@@ -44,7 +44,7 @@ class Plausible:
 
     def __init__(self, preparation: Preparation, examples: Iterable[Example]) -> None:
         self._preparation = preparation
-        trees = [self._tree(target) for target in dict.fromkeys(example.target for example in examples)]
+        trees = [preparation.tree(target) for target in dict.fromkeys(example.target for example in examples)]
         self._transparent = _transparent(trees)
         self._heads = Counter((slot, head) for tree in trees for _, slot, head in self._filled(tree, tree.slot))
         self._fillers = {(node.slot, _filler(node)) for tree in trees for node in tree.walk()}
@@ -57,7 +57,7 @@ class Plausible:
 
     def of(self, target: Words) -> float:
         """Say how plausible an output is, from 0 to 1: 1 if nothing is new in it."""
-        tree = self._tree(target)
+        tree = self._preparation.tree(target)
         found = 1.0
         for context, slot, head in dict.fromkeys(self._filled(tree, tree.slot)):  # in order, as floats depend on it
             if (slot, head) not in self._heads:
@@ -68,11 +68,7 @@ class Plausible:
 
     def new_fillers(self, target: Words) -> list[Filler]:
         """Give slots with what fills them, where training lacks it."""
-        return sorted({(node.slot, _filler(node)) for node in self._tree(target).walk()} - self._fillers)
-
-    def _tree(self, target: Words) -> Node:
-        preparation = self._preparation
-        return preparation.schema.tree(preparation.read(preparation.spacing.write(target)))
+        return sorted({(node.slot, _filler(node)) for node in self._preparation.tree(target).walk()} - self._fillers)
 
     def _filled(
         self, node: Node, slot: Slot, context: Context | None = None

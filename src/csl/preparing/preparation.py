@@ -20,7 +20,7 @@ from csl.languages.registry import LANGUAGES, detect, language
 from csl.languages.spacing import Spacing
 from csl.languages.words import cut, normal
 from csl.preparing.categories import Categories
-from csl.preparing.trees import Schema
+from csl.preparing.trees import Node, Schema
 from csl.preparing.values import Entry, Linked, Reading, Values, is_placeholder
 
 FALLBACK = LANGUAGES[-1]  # reads everything
@@ -49,6 +49,10 @@ class Preparation:
             return self.language.read(text)
         except ValueError:
             return FALLBACK.read(text)
+
+    def tree(self, tokens: Sequence[str]) -> Node:
+        """Make a tree of the tokens of an output."""
+        return self.schema.tree(self.read(self.spacing.write(tokens)))
 
     def linked(self, source: str, target: str) -> Linked:
         """Find the values of a pair."""

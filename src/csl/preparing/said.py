@@ -8,14 +8,17 @@ mushroom pizza). Linear in the tokens.
 """
 
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from csl.examples import Example
 from csl.preparing.preparation import Preparation
 from csl.preparing.trees import Node
 from csl.preparing.values import is_placeholder
 
+REASON = 0.5  # of the uses of a word in training are with a value, at least, if the word is a reason for it
 BEGINNING = 4  # letters that two forms of a word share, or all of a shorter one
 
 Words = tuple[str, ...]
@@ -31,7 +34,7 @@ class Said:
         """Give the output with the value that the input says, where one is wrong; else as it is."""
         preparation, values = self.preparation, self.preparation.values
         linked = values.link(preparation.words(source), preparation.schema.tree(preparation.read(target)))
-        unsaid = list(self._unsaid(linked.tree))
+        unsaid = list(self.unsaid(linked.tree))
         if len({(kind, node.tokens) for kind, node in unsaid}) != 1:
             return target
         kind, wrong = unsaid[0]
@@ -50,7 +53,7 @@ class Said:
             return target
         return preparation.output(_with(linked.tree, wrong, right).tokens, linked.values)
 
-    def _unsaid(self, node: Node) -> Iterator[tuple[str, Node]]:
+    def unsaid(self, node: Node) -> Iterator[tuple[str, Node]]:
         """Give the values that are no placeholders, with their types."""
         if not node.tokens or is_placeholder(node.tokens[0]):
             return
@@ -59,7 +62,7 @@ class Said:
             yield kind, node
             return
         for child in node.children:
-            yield from self._unsaid(child)
+            yield from self.unsaid(child)
 
     def _is_value(self, kind: str, tokens: Words) -> bool:
         return (kind, tokens) in self._listed or self.preparation.values.is_copied(kind, tokens)
@@ -67,6 +70,31 @@ class Said:
     @cached_property
     def _listed(self) -> set[tuple[str, Words]]:
         return {(entry.type, entry.tokens) for entry in self.preparation.values.entries}
+
+
+class Reasons:
+    """Tells whether an input has a reason for each value that its output does not copy (`Germany`, for Deutschland).
+
+    In a rule, a value may stand without the word that it was there for: in another sentence it is made up.
+    """
+
+    def __init__(self, preparation: Preparation, examples: Iterable[Example]) -> None:
+        self._preparation, self._said = preparation, Said(preparation)
+        self._uses, self._with = Counter[str](), Counter[tuple[str, Words]]()
+        for example in dict.fromkeys(examples):
+            words, values = set(example.source), self._values(example.target)
+            self._uses.update(words)
+            self._with.update((word, value) for word in words for value in values)
+
+    def has(self, pair: Example) -> bool:
+        """Whether a prepared pair has them."""
+        return not self._with or all(
+            any(self._with[word, value] >= REASON * self._uses[word] > 0 for word in pair.source)
+            for value in self._values(pair.target)
+        )
+
+    def _values(self, target: Words) -> set[Words]:
+        return {node.tokens for _, node in self._said.unsaid(self._preparation.tree(target))}
 
 
 def _parts(node: Node) -> list[str]:
