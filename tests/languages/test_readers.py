@@ -46,6 +46,19 @@ def test_calls_come_back(text: str) -> None:
     laws.check(language("calls").read(text), text)
 
 
+@given(st.lists(NAMES | st.integers().map(str) | quoted('"'), max_size=3), GAPS.filter(bool))
+def test_commands_come_back(arguments: list[str], gap: str) -> None:
+    text = gap.join(["light", *arguments])
+    laws.check(language("commands").read(text), text)
+
+
+def test_commands() -> None:
+    assert outline(language("commands").read("""say 'buy milk' 5 /tmp/a.txt""")) == (
+        "call", "say", ("string", "buy milk"), ("number", "5"), ("name", "/tmp/a.txt"),
+    )  # fmt: skip
+    assert outline(language("commands").read("stop")) == ("name", "stop")
+
+
 @given(LISTS)
 def test_s_expressions_come_back(text: str) -> None:
     laws.check(language("sexpr").read(text), text)

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from itertools import product
 
 import pytest
 
@@ -18,6 +19,9 @@ from csl.languages import detect, language
         ("calls", ["f(a)", "f ( a , b )"]),
         ("tokens", ["WALK JUMP", "JUMP"]),
         ("tokens", ["yes", "no"]),
+        ("tokens", [" ".join(words) for n in (1, 2, 3, 4) for words in product(("WALK", "JUMP"), repeat=n)]),
+        ("commands", [f"{verb} {room} {level}" for verb in ("dim", "heat") for room in "abc" for level in "1234"]),
+        ("code", [f"{start} is here, {end}." for start in "abcdefgh" for end in "abc"]),
         ("tokens", ["f ( x _ 1 ) AND g ( y )"]),
         ("code", ["x := 3;", "y = f(x) + 1;"]),
         ("code", ["How are you?", "I am fine, thanks."]),

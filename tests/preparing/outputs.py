@@ -65,7 +65,8 @@ def _sql(tree: Tree) -> str:
 
 WRITERS: dict[str, Callable[[Tree], str]] = {
     "calls": _calls, "sexpr": _sexpr, "json": _json, "top": _top, "sql": _sql,
-    "tokens": lambda tree: " ".join(_leaves(tree)), "code": _calls,
+    "commands": lambda tree: " ".join(("do", *_leaves(tree))), "tokens": lambda tree: " ".join(_leaves(tree)),
+    "code": _calls,
 }  # fmt: skip
 
 

@@ -75,6 +75,13 @@ def test_fluency_prefers_the_order_of_training() -> None:
     assert ("cities", "many") in fluency.new_neighbours(odd)
 
 
+def test_common_words_that_are_never_side_by_side_are_odd_so() -> None:
+    fluency = Fluency([Example.of(f"in the {kind} of {name}", "x") for kind in KINDS for name in "abcdefg"])
+    assert fluency.is_odd(words("in the the city of a"))
+    assert not fluency.is_odd(words("in the city a"))
+    assert not fluency.is_odd(words("in the city of a"))
+
+
 def test_fluency_is_the_log_of_a_probability() -> None:
     fluency = Fluency([Example.of("a b", "x"), Example.of("a c", "x")])
     assert fluency.of(("never", "seen")) < fluency.of(("a", "b")) < 0

@@ -13,7 +13,9 @@ from csl.examples.formats.row import Row, Rows
 from csl.languages.language import Language
 from csl.languages.registry import ENOUGH, LANGUAGES
 
-STRICT = tuple(language for language in LANGUAGES if language.name not in ("tokens", "code"))  # which read any text
+STRICT = tuple(
+    language for language in LANGUAGES if language.name not in ("commands", "tokens", "code")
+)  # which read any text
 LOOKED_AT = 1000  # outputs
 
 

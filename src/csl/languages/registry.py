@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from csl.languages.calls import Calls
 from csl.languages.code import Code
+from csl.languages.commands import Commands, are_commands
 from csl.languages.json_ import Json
 from csl.languages.language import Language
 from csl.languages.sexpr import SExpressions
@@ -15,7 +16,8 @@ from csl.languages.sql import Sql
 from csl.languages.tokens import Tokens
 from csl.languages.top import Top
 
-LANGUAGES: tuple[Language, ...] = (Json(), Top(), SExpressions(), Sql(), Calls(), Tokens(), Code())
+COMMANDS = Commands()
+LANGUAGES: tuple[Language, ...] = (Json(), Top(), SExpressions(), Sql(), Calls(), COMMANDS, Tokens(), Code())
 """In order of preference; the last reads everything."""
 
 ENOUGH = 0.9
@@ -48,11 +50,13 @@ def detect(outputs: Sequence[str]) -> Detected:
     """Return the first language that reads nearly all outputs, or the one that reads most.
 
     Looks at 1,000 outputs at most, evenly spread. Where a language finds no constituents in any output (`yes`, `no`),
-    they are left to tokens and code.
+    they are left to commands, if they look like such, tokens and code.
     """
     sample = outputs[:: max(1, len(outputs) // LOOKED_AT)][:LOOKED_AT]
     best = Detected(LANGUAGES[-1], 0.0)
     for known in LANGUAGES:
+        if known is COMMANDS and not are_commands(outputs):
+            continue
         share = _share(known, sample, flat=known in LANGUAGES[-2:])
         if share >= ENOUGH:
             return Detected(known, share)

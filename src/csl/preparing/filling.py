@@ -4,7 +4,7 @@ Pairs with placeholders are drawn many times over. A pair can be believed if
 
 - each placeholder is on both sides, and is said once; the input has a reason for each other value;
 - its output is plausible enough (`csl.preparing.plausible`);
-- the best parse of its input is its output (the cycle check).
+- the best parse of its input is its output (the cycle check), and no two of its words are odd side by side.
 
 Of the inputs of one program, those are kept that read most like training. Programs come up by how plausible they are,
 squared: how often they were drawn does not count, as many different programs teach more than a few likely ones. Then
@@ -83,8 +83,10 @@ class Filling:
         """Give the pairs that can be believed, those of one program together; programs drawn most come first."""
         plausible, fluency = Plausible(self.preparation, self.examples), Fluency(self.examples)
         programs: dict[Words, list[Example]] = defaultdict(list)
-        for pair in filter(Reasons(self.preparation, self.examples).has, drawn):
-            programs[_program(pair)].append(pair)
+        reasons = Reasons(self.preparation, self.examples)
+        for pair in drawn:
+            if reasons.has(pair) and not fluency.is_odd(pair.source):
+                programs[_program(pair)].append(pair)
         often = {program: sum(drawn[pair] for pair in pairs) for program, pairs in programs.items()}
         likely = {program: plausible.of(pairs[0].target) for program, pairs in programs.items()}
         chosen = {

@@ -32,6 +32,7 @@ PASSES_ON = 0.8  # of what an operator is applied to is seen without it, if it p
 SURE = 2.0  # log-odds that it does so, at least
 LONGEST = 2  # operators that pass on the argument of the last one together (`largest_one(population(…))`)
 MOST_SEEN = 0.95  # of all heads, at most, that a slot is taken to take
+ODD = 4  # times that training would have two common words side by side by chance, if they are odd where it never does
 MOST_ONCE = 50  # fillers that training has once are judged as if they were new, at most
 
 Words = tuple[str, ...]
@@ -221,6 +222,11 @@ class Fluency:
     def new_neighbours(self, source: Words) -> list[tuple[str, str]]:
         """Give the words side by side that are so nowhere in training."""
         return [two for two in pairwise(_padded(source)[1:]) if two not in self._neighbours]
+
+    def is_odd(self, source: Words) -> bool:
+        """Whether words are side by side that training would have so by chance, were it not for a reason (`in in`)."""
+        total = self._before[()]
+        return any(self._counts[a,] * self._counts[b,] > ODD * total for a, b in self.new_neighbours(source))
 
     def _probability(self, words: Words) -> float:
         shorter = self._probability(words[1:]) if len(words) > 1 else 1 / (self._kinds[()] + 1)
