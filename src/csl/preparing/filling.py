@@ -6,11 +6,12 @@ Pairs with placeholders are drawn many times over. A pair can be believed if
 - its output is plausible enough (`csl.preparing.plausible`);
 - the best parse of its input is its output (the cycle check), and no two of its words are odd side by side.
 
-Of the inputs of one program, those are kept that read most like training. Programs come up by how plausible they are,
-squared: how often they were drawn does not count, as many different programs teach more than a few likely ones. Then
-values are drawn for the placeholders, uniformly among those of the type, different ones for different placeholders; but
-none whose words have several outputs in training (`paris`, with its country or without), as nobody can know which one
-is meant. The same seed and draws give the same pairs.
+Of the inputs of one program, those are kept that read most like training. Programs come up by the square root of how
+often they were drawn times how plausible they are: rare ones, the new combinations, are seen too. Were they chosen by
+plausibility alone, more would be valid, but T5 learns less from fewer kinds. Then values are drawn for the
+placeholders, uniformly among those of the type, different ones for different placeholders; but none whose words have
+several outputs in training (`paris`, with its country or without), as nobody can know which one is meant. The same seed
+and draws give the same pairs.
 """
 
 from collections import Counter, defaultdict
@@ -39,9 +40,9 @@ Words = tuple[str, ...]
 
 
 class Believed(NamedTuple):
-    """A program: how plausible it is, and the pairs that have it."""
+    """A program: how often it was drawn, times how plausible it is; and the pairs that have it."""
 
-    plausible: float
+    weight: float
     pairs: list[Example]
 
 
@@ -61,7 +62,7 @@ class Filling:
         programs = self._believed(drawn)
         if not programs:
             return
-        weights = np.square([program.plausible for program in programs])
+        weights = np.sqrt([program.weight for program in programs])
         rng, given = np.random.default_rng(self.seed), set(known)
         tried: set[tuple[Example | Entry, ...]] = set()  # writing takes long, and few values make few pairs
         first = len(given)
@@ -96,7 +97,7 @@ class Filling:
         }
         back = self._parsed_back([pair for inputs in chosen.values() for pair in inputs])
         return [
-            Believed(likely[program], kept)
+            Believed(likely[program] * sum(drawn[pair] for pair in kept), kept)
             for program, inputs in chosen.items()
             if (kept := [pair for pair in inputs if pair in back])
         ]
