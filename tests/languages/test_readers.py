@@ -53,10 +53,11 @@ def test_commands_come_back(arguments: list[str], gap: str) -> None:
 
 
 def test_commands() -> None:
-    assert outline(language("commands").read("""say 'buy milk' 5 /tmp/a.txt""")) == (
+    assert outline(language("commands").read("say 'buy milk' 5 /tmp/a.txt")) == (
         "call", "say", ("string", "buy milk"), ("number", "5"), ("name", "/tmp/a.txt"),
     )  # fmt: skip
     assert outline(language("commands").read("stop")) == ("name", "stop")
+    assert outline(language("commands").read("call O'Brien")) == ("call", "call", ("name", "O'Brien"))
 
 
 @given(LISTS)

@@ -105,6 +105,22 @@ def test_inputs_that_read_best_are_kept(learnt: Learnt, monkeypatch: pytest.Monk
     assert {pair.source_text.split()[1] for pair in fill(learnt, [odd] * 10 + [GOOD])} == {"cities"}
 
 
+@pytest.mark.parametrize(
+    ("judge", "verdict"), [("Reasons.has", False), ("Fluency.is_odd", True), ("Plausible.of", 0.01)]
+)
+def test_what_a_judge_refuses_is_left_out(
+    learnt: Learnt, monkeypatch: pytest.MonkeyPatch, judge: str, verdict: float
+) -> None:
+    monkeypatch.setattr(f"csl.preparing.filling.{judge}", lambda *_: verdict)
+    assert fill(learnt, [GOOD]) == []
+
+
+def test_more_plausible_programs_come_up_more_often(learnt: Learnt, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(filling.Plausible, "of", lambda self, target: 0.06 if "next_to" in target else 1)
+    first = [fill(learnt, [NEW, GOOD], number=1, seed=seed)[0] for seed in range(40)]
+    assert 0 < sum("border" in pair.source_text for pair in first) < 16
+
+
 def test_work_is_bounded(learnt: Learnt, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(filling, "MOST_WORK", 0)
     assert fill(learnt, [GOOD]) == []

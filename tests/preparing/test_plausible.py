@@ -38,12 +38,15 @@ def test_what_training_has_is_plausible(plausible: Plausible) -> None:
     assert all(plausible.of(words(target)) == 1 for target in TRAIN)
 
 
-@pytest.mark.parametrize("operators", ["largest (", "largest_one ( size ("], ids=["one", "two together"])
-def test_nothing_is_new_in_operators_that_pass_their_argument_on(operators: str) -> None:
-    end = ")" * (operators.count("(") - 1)
-    train = [re.sub(r"largest \((.*)", rf"{operators}\1 {end}", target).strip() for target in TRAIN]
-    new = next(target for target in train if f"near ( {operators} city" in target)
-    assert learnt([target for target in train if target != new]).of(words(new)) == 1
+def test_nothing_is_new_in_an_operator_that_passes_its_argument_on() -> None:
+    target = "answer ( near ( largest ( city ( «state»0 ) ) ) )"
+    assert learnt([other for other in TRAIN if other != target]).of(words(target)) == 1
+
+
+def test_two_operators_may_pass_their_argument_on_together() -> None:
+    together = [re.sub(r"largest \((.*)", r"largest_one ( size (\1 )", target) for target in TRAIN]
+    new = words("answer ( far ( largest_one ( size ( city ( «state»0 ) ) ) ) )")
+    assert learnt([*together, *(f"answer ( far ( {what} ) )" for what in PLAIN)]).of(new) == 1
 
 
 def test_a_head_of_like_slots_is_more_plausible_than_another(plausible: Plausible) -> None:

@@ -108,3 +108,10 @@ def test_hash_seeds_change_nothing() -> None:
         ).stdout  # fmt: skip
 
     assert run("1") == run("2") != ""
+
+
+def test_categories_are_fit_for_use_where_an_output_that_does_not_parse_starts_with_a_value() -> None:
+    prepared = prepare([("ring the bell", 'ring("bell'), ("ring it", "ring(x)")], "calls")
+    assert prepared.unread == (0,)
+    prepared.categories.cfg.check()
+    assert prepared.categories.cfg.accepts(prepared.examples[1].target)

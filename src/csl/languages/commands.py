@@ -17,14 +17,14 @@ class Commands:
 
     name = "commands"
     quotes = "\"'"
-    _lexeme = lexer(rf"{string_pattern(quotes)}|[^\s\"']++|\S")
+    _lexeme = lexer(rf"{string_pattern(quotes)}|[^\s\"]++")
 
     def read(self, text: str) -> Program:
         """Read a text whose first word is a name."""
         lexed = lex(self._lexeme, text, self.quotes)
-        items = tuple(atom(lexed, i) for i in range(len(lexed.lexemes)))
-        if not items or not items[0].label[0].isalpha():
+        if not lexed.lexemes or not lexed.lexemes[0][0].isalpha():
             fail(lexed, 0, "a command starts with a word")
+        items = tuple(atom(lexed, i) for i in range(len(lexed.lexemes)))
         if len(items) == 1:
             return Program(lexed.tokens, lexed.gaps, items[0])
         root = Constituent("call", items[0].label, 0, len(lexed.tokens), items[1:])

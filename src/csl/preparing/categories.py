@@ -52,7 +52,8 @@ class Categories:
                 builder.add(node)
         counts = builder.productions(groups, fillers)
         productions = sorted(counts, key=lambda p: (p.lhs != ROOT, p.lhs, -counts[p], str(p)))
-        return cls(OutputCfg(productions), {p: counts[p] for p in productions}, tuple(builder.seed_rules()))
+        cfg = OutputCfg(productions).trimmed()  # slots inside of values are filled nowhere
+        return cls(cfg, {p: counts[p] for p in cfg.productions}, tuple(builder.seed_rules()))
 
 
 Groups = Sequence[tuple[list[Slot], Collection[Shape]]]

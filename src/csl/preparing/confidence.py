@@ -34,7 +34,7 @@ FEATURES = (
     "same",  # whether the grammar of phrases has the same output, …
     "other",  # … or another
     "known",  # whether training has the template
-    "new",  # how unlike training the output is: less than no log of how plausible it is
+    "new",  # minus the log of how plausible the output is
     "dropped",  # words that stand for nothing
     "made",  # rules that stand for no words
     "mean",  # log probability of the derivation, a word
