@@ -32,6 +32,11 @@ CFG = OutputCfg.parse(["ROOT => ##S", "S => ##S ##S", "S => ##T", "T => A", "T =
 SMALL = Limits.of("16M")
 
 
+def joined(number: int) -> str:
+    """The output of so many a's in which every rule of "nonterminals" occurs, as far as there is room."""
+    return " ".join(f"A x{i % 100}" for i in range(number - 1)) + " A"
+
+
 def adversary(name: str, output_cfg: OutputCfg | None = None) -> Model:
     grammar = parse_grammar(["a ### A", *ADVERSARIES[name]])
     return Model(grammar, *random_theta(grammar, 2, 0), output_cfg, max_units=2)
@@ -54,14 +59,14 @@ def test_what_is_too_much_is_given_up_and_the_inputs_around_it_are_parsed(name: 
 def test_the_memory_of_the_limit_is_not_passed() -> None:
     code = """
 import resource, sys
-from tests.model.test_limits import ADVERSARIES, CFG, adversary
+from tests.model.test_limits import ADVERSARIES, CFG, adversary, joined
 from csl.parsing.limits import Limits
 models = [*map(adversary, ADVERSARIES), adversary("units", CFG), adversary("ambiguous", CFG)]
 def work(lengths, limits):
     for model in models:
         for n in lengths:
             model.outcomes(["a " * n], limits=limits)
-            model.log_prob("a " * n, "A " * n, limits)
+            model.log_prob("a " * n, joined(n), limits)
 work([2], Limits())
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 work([60, 2000], Limits.of("32M"))
@@ -90,13 +95,14 @@ def test_a_warning_counts_what_is_given_up() -> None:
     with pytest.warns(LimitWarning, match="1 of 3 inputs given up: 1 too many derivations"):
         parses = model.parse_all(["a", "?", "a " * 60], limits=SMALL)
     assert [parse is None for parse in parses] == [False, True, True]
-    assert np.isnan(model.log_prob("a " * 60, "A " * 60, SMALL))
+    assert np.isnan(model.log_prob("a " * 60, joined(60), SMALL))
+    assert model.log_prob("a " * 60, "A " * 60, SMALL) == -np.inf  # no rule has such a target
     assert np.isnan(model.log_prob_inputs(["a " * 60], limits=SMALL)).all()
 
 
 def test_pairs_with_too_many_derivations_are_left_out_of_a_fit() -> None:
     grammar = parse_grammar(["a ### A", *ADVERSARIES["four"], *ADVERSARIES["nonterminals"]])
-    pairs = [Example.of("a", "A"), Example.of("a a", "A x1 A"), Example.of("a " * 200, "A " * 200)]
+    pairs = [Example.of("a", "A"), Example.of("a a", "A x1 A"), Example.of("a " * 200, joined(200))]
     with pytest.warns(LimitWarning, match="1 of 3 pairs left out"):
         fitted = fit(grammar, pairs, FitConfig(states=1, optimizer="em"))
     assert fitted.left_out == (pairs[2],)

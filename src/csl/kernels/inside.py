@@ -6,6 +6,8 @@ The model is p(r | c) = Σ_s p(s | c) p(r | s), given as `context[c, s]` and `ru
 A vertex v under context c is worth I(v, c) = Σ_s p(s | c) J(v, s), where J(v, s) = Σ p(r | s) w over its applications
 and the weight w of an application is the product of its children's I. J is kept relative to its largest w, whose
 logarithm is kept beside it: nothing underflows, however deep a derivation. One pass costs O(children · states).
+
+Tables may be of float32 or float64; weights and logarithms are float64.
 """
 
 from typing import NamedTuple
@@ -20,7 +22,7 @@ from csl.kernels.kernel import compiled, kernel
 
 @compiled(fastmath={"reassoc", "contract"})
 def _dot(a, b):
-    total = 0.0
+    total = a.dtype.type(0)
     for s in range(len(a)):
         total += a[s] * b[s]
     return total
@@ -28,8 +30,14 @@ def _dot(a, b):
 
 @compiled(fastmath={"contract"})
 def _add(out, factor, values):
+    factor = out.dtype.type(factor)
     for s in range(len(out)):
         out[s] += factor * values[s]
+
+
+@compiled()
+def _exp(x):
+    return 1.0 if x == 0 else np.exp(x)  # most are 0
 
 
 @compiled()
@@ -49,9 +57,8 @@ def _inside(forests, k, model, room):
             total = 0.0
             for p in range(forests.arguments[a], forests.arguments[a + 1]):
                 child = forests.children[p] - v0
-                value = _dot(context[c], J[child])
-                inner[p - p0] = value
-                total += top[child] + np.log(value)
+                inner[p - p0] = _dot(context[c], J[child])
+                total += top[child] + np.log(inner[p - p0])
                 c += 1
             weight[a - a0] = total
             best = max(best, total)
@@ -61,26 +68,27 @@ def _inside(forests, k, model, room):
             continue
         top[v - v0] = best
         for a in range(forests.applications[v], forests.applications[v + 1]):
-            _add(J[v - v0], np.exp(weight[a - a0] - best), rule[forests.rules[a]])
-    return top[0] + np.log(_dot(context[0], J[0]))
+            _add(J[v - v0], _exp(weight[a - a0] - best), rule[forests.rules[a]])
+    return top[0] + np.log(np.float64(_dot(context[0], J[0])))
 
 
 @compiled()
-def _room(forests, inputs, states):
-    """Make room for the largest of some forests."""
+def _room(forests, inputs, like):
+    """Make room for the largest of some forests, with as many states as an array has columns, and of its kind."""
     n_vertices, n_applications, n_children = 0, 0, 0
     for k in inputs:
         v0, v1 = forests.vertices[k], forests.vertices[k + 1]
         a0, a1 = forests.applications[v0], forests.applications[v1]
         n_vertices, n_applications = max(n_vertices, v1 - v0), max(n_applications, a1 - a0)
         n_children = max(n_children, forests.arguments[a1] - forests.arguments[a0])
-    return np.empty((n_vertices, states)), np.empty(n_vertices), np.empty(n_applications), np.empty(n_children)
+    J = np.empty((n_vertices, like.shape[1]), like.dtype)
+    return J, np.empty(n_vertices), np.empty(n_applications), np.empty(n_children)
 
 
 @compiled()
 def log_inside(forests, inputs, context, rule, contexts):
     """Return the log of the sum over all derivations of each input; −inf if it has none."""
-    room = _room(forests, inputs, context.shape[1])
+    room = _room(forests, inputs, context)
     out = np.full(len(inputs), -np.inf)
     for i in range(len(inputs)):
         k = inputs[i]
@@ -122,11 +130,11 @@ def expectations(forests, inputs, copies, context, rule, contexts):
     gradient by `rule` of these). A gradient times the probability it belongs to is the expected number of times that it
     is used.
     """
-    states = context.shape[1]
-    room = J, top, weight, inner = _room(forests, inputs, states)
-    B = np.empty(J.shape)  # the gradient by J
+    room = J, top, weight, inner = _room(forests, inputs, context)
+    B = np.empty_like(J)  # the gradient by J
     used_contexts, used_rules, context_place, rule_place = occurring(forests, inputs, contexts, len(context))
-    by_context, by_rule = np.zeros((len(used_contexts), states)), np.zeros((len(used_rules), states))
+    by_context = np.zeros((len(used_contexts), J.shape[1]), J.dtype)
+    by_rule = np.zeros((len(used_rules), J.shape[1]), J.dtype)
     total = 0.0
     for i in range(len(inputs)):
         k = inputs[i]
@@ -141,7 +149,7 @@ def expectations(forests, inputs, copies, context, rule, contexts):
         for v in range(v0, v1):
             for a in range(forests.applications[v], forests.applications[v + 1]):
                 r = forests.rules[a]
-                w = np.exp(weight[a - a0] - top[v - v0])
+                w = _exp(weight[a - a0] - top[v - v0])
                 _add(by_rule[rule_place[r]], w, B[v - v0])
                 expected = w * _dot(B[v - v0], rule[r])
                 c = contexts[r]

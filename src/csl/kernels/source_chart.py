@@ -10,6 +10,9 @@ A forest is a hypergraph. A vertex is a span with the number of rules with a lon
 may still be applied there in a row; an application is a rule with a child vertex for each of its nonterminals. Each
 derivation is contained once. Vertices are numbered so that children come after their parents: the goal is the first.
 
+Where the outputs of inputs are known, rules whose target does not occur there are left out: it is still for a product
+(`csl.kernels.intersection`) to keep the derivations of the output, but it meets a tenth of the others.
+
 An input that needs more than its budget is given up: the cubic number of edges, and the number of applications of an
 ambiguous grammar, stay bounded.
 """
@@ -21,8 +24,9 @@ import numpy.typing as npt
 
 from csl.kernels.budget import COVERED, ENTRIES, SHARE, UNCOVERED, Budget, given_up, spent
 from csl.kernels.derive import Trie, edge
-from csl.kernels.flat import copy_to, reserve
+from csl.kernels.flat import Rules, copy_to, reserve
 from csl.kernels.kernel import kernel
+from csl.kernels.occurrence import occurs
 
 BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.int32]
@@ -117,6 +121,42 @@ def finished_forests(
 # recognition
 
 
+class Outputs(NamedTuple):
+    """The output of each input, and which rules may be in a derivation of it; empty arrays if any output will do."""
+
+    rules: Rules  # whose values go on with the outputs
+    offsets: OffsetArray  # the output of input k is `rules.values[offsets[k]:offsets[k + 1]]`
+    fits: OffsetArray  # rule → 2 · (1 + the last input that it was looked at for) + whether it fits
+
+
+@kernel
+def any_output() -> Outputs:
+    """Say that outputs are not known."""
+    nothing, none = np.empty(0, np.int32), np.empty(0, np.int64)
+    return Outputs(Rules(nothing, none, none), none, none)
+
+
+@kernel
+def _fits(outputs: Outputs, k: int, rule: int) -> bool:
+    """Whether the target of a rule occurs in the output of input k."""
+    (values, begin, middle), offsets, fits = outputs
+    if len(fits) == 0:
+        return True
+    if fits[rule] // 2 != 1 + k:
+        found = occurs(values, middle[rule], begin[rule + 1], offsets[k], offsets[k + 1])
+        fits[rule] = 2 * (1 + k) + found
+    return fits[rule] % 2 == 1
+
+
+@kernel
+def _any_fits(trie: Trie, outputs: Outputs, k: int, node: int) -> bool:
+    """Whether a rule whose source ends at a node of the trie fits."""
+    rule = trie.head[node]
+    while rule >= 0 and not _fits(outputs, k, rule):
+        rule = trie.following[rule]
+    return rule >= 0
+
+
 class Recognised(NamedTuple):
     """All matches of sources in an input: cell i · (n + 1) + j → first state where a source ends on [i, j), or −1."""
 
@@ -124,6 +164,8 @@ class Recognised(NamedTuple):
     states: IntArray
     edges: IntArray
     used: int | np.int64  # items; if they are more than the budget, the rest is not complete
+    outputs: Outputs
+    k: int  # the input
 
 
 @kernel
@@ -150,9 +192,15 @@ def _add_state(states: IntArray, size: int, node: int) -> IntArray:
 
 @kernel
 def _recognise(
-    trie: Trie, x: IntArray, room: tuple[IntArray, IntArray, IntArray], budget: Budget, levels: int
+    trie: Trie,
+    x: IntArray,
+    room: tuple[IntArray, IntArray, IntArray],
+    budget: Budget,
+    levels: int,
+    outputs: Outputs,
+    k: int,
 ) -> Recognised:
-    """Find all matches of sources in x. Symbols ≤ 0 of x match nothing.
+    """Find all matches of sources in x, which is input k. Symbols ≤ 0 of x match nothing.
 
     `room` is an array with −1 for each trie node, which is left that way, and arrays for states and edges; an earlier
     result's can be used again. `levels` tables as large as `cells` count as items. Lone nonterminals are not matched:
@@ -163,7 +211,7 @@ def _recognise(
     width = n + 1
     tables = width * width * levels // ENTRIES
     if spent(budget, tables):
-        return Recognised(np.empty(0, np.int32), states, edges, tables)
+        return Recognised(np.empty(0, np.int32), states, edges, tables, outputs, k)
     cells = np.full(width * width, -1, np.int32)
     pending = np.full(width, -1, np.int32)
     n_states = n_edges = np.int64(0)
@@ -185,7 +233,7 @@ def _recognise(
                 if slot[node] < 0:
                     slot[node] = n_states
                     states = _add_state(states, n_states, node)
-                    if trie.head[node] >= 0:
+                    if _any_fits(trie, outputs, k, node):
                         states[n_states, FOLLOWING] = cells[cell]
                         cells[cell] = n_states
                     n_states += 1
@@ -202,7 +250,7 @@ def _recognise(
                 n_edges += 1
             used = tables + n_states + n_edges
             if spent(budget, used):
-                return Recognised(cells, states, edges, used)
+                return Recognised(cells, states, edges, used, outputs, k)
             if j == n:
                 continue
             for s in range(first, n_states):
@@ -219,17 +267,19 @@ def _recognise(
                         if cells[j * width + q] >= 0:
                             edges = _add_edge(edges, n_edges, s, j * width + q, below, pending, q)
                             n_edges += 1
-    return Recognised(cells, states, edges, tables + n_states + n_edges)
+    return Recognised(cells, states, edges, tables + n_states + n_edges, outputs, k)
 
 
 @kernel
 def covered(trie: Trie, budget: Budget, values: IntArray, offsets: OffsetArray) -> IntArray:
     """Return the status of each input: whether it has a derivation, to any output."""
     out = np.zeros(len(offsets) - 1, np.int32)
+    anything = any_output()
     slot, states, edges = _room(trie)
     for k in range(len(out)):
         x = values[offsets[k] : offsets[k + 1]]
-        cells, states, edges, used = _recognise(trie, x, (slot, states, edges), budget, np.int64(1))
+        found = _recognise(trie, x, (slot, states, edges), budget, np.int64(1), anything, k)
+        cells, states, edges, used = found[:4]
         if spent(budget, used):
             out[k] = given_up(budget)
         else:
@@ -240,7 +290,7 @@ def covered(trie: Trie, budget: Budget, values: IntArray, offsets: OffsetArray) 
 @kernel
 def derivable_spans(trie: Trie, budget: Budget, x: IntArray) -> BoolArray:
     """Return a square table: whether x[i:j] has a derivation. It is empty if the budget does not suffice."""
-    found = _recognise(trie, x, _room(trie), budget, np.int64(1))
+    found = _recognise(trie, x, _room(trie), budget, np.int64(1), any_output(), np.int64(0))
     if spent(budget, found.used):
         return np.empty((0, 0), np.bool_)
     table: BoolArray = (found.cells >= 0).reshape(len(x) + 1, len(x) + 1)
@@ -259,7 +309,7 @@ def _unpack_cell(
     Children are written as cell · levels + levels − 1, to be numbered later. Stops when the budget is spent. `work` has
     two rows that are as long as the input.
     """
-    _, states, edges, _ = found
+    _, states, edges, _, outputs, k = found
     end = found.cells[cell]
     path, children = work[0], work[1]
     while end >= 0:
@@ -284,8 +334,9 @@ def _unpack_cell(
                     n += 1
             rule = trie.head[states[end, NODE]]
             while rule >= 0:
-                made = add_application(made, size, rule, children[:n])
-                size += 1
+                if _fits(outputs, k, rule):
+                    made = add_application(made, size, rule, children[:n])
+                    size += 1
                 rule = trie.following[rule]
             path[depth] = edges[e, NEXT]
         end = states[end, FOLLOWING]
@@ -293,7 +344,9 @@ def _unpack_cell(
 
 
 @kernel
-def forests(trie: Trie, max_units: int, budget: Budget, values: IntArray, offsets: OffsetArray) -> Forests:
+def forests(
+    trie: Trie, max_units: int, budget: Budget, values: IntArray, offsets: OffsetArray, outputs: Outputs
+) -> Forests:
     """Build the forest of each input that has a derivation with at most `max_units` units in a row.
 
     An input that needs more than the budget gets the status TOO_MANY or STOPPED and no vertices. The inputs behind one
@@ -313,8 +366,8 @@ def forests(trie: Trie, max_units: int, budget: Budget, values: IntArray, offset
         width = n + 1
         vertex = ends[k]
         size = first = vertices.applications[vertex]
-        found = _recognise(trie, x, (slot, states, edges), budget, levels)
-        cells, states, edges, used = found
+        found = _recognise(trie, x, (slot, states, edges), budget, levels, outputs, k)
+        cells, states, edges, used = found[:4]
         if spent(budget, used):
             status[k] = given_up(budget)
         elif cells[n] >= 0:
@@ -334,8 +387,9 @@ def forests(trie: Trie, max_units: int, budget: Budget, values: IntArray, offset
                 rule = units if left > 0 else -1
                 less[0] = key - 1  # the same cell with one unit less
                 while rule >= 0:
-                    made = add_application(made, size, np.int32(rule), less)
-                    size += 1
+                    if _fits(outputs, k, rule):
+                        made = add_application(made, size, np.int32(rule), less)
+                        size += 1
                     rule = trie.following[rule]
                 for at in range(begin, made.arguments[size]):
                     number[made.children[at]] = -1

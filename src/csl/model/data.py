@@ -7,7 +7,7 @@ import warnings
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -20,15 +20,24 @@ from csl.kernels.adam import add_rows
 from csl.kernels.budget import COVERED
 from csl.kernels.inside import expectations, log_inside, occurring
 from csl.kernels.source_chart import Forests
-from csl.model.model import FloatArray, context_starts, softmax
+from csl.model.model import FloatArray, Table, context_starts, softmax
 from csl.parsing.deriver import Deriver
 
 PARTS = 8  # of a sum, whatever the number of threads
 ALL_ITEMS = 2**27  # of the forests of all pairs together, 2 GB; a pair with more than its even share is left out, …
 PAIR_ITEMS = 2**14  # … but not if it has no more than this
 
-Probabilities = tuple[FloatArray, FloatArray]
-"""p(s | context), and p(r | s) by rule; or a gradient by both."""
+Probabilities = tuple[Table, Table]
+"""p(s | context), and p(r | s) by rule."""
+
+
+class Occurring(NamedTuple):
+    """The contexts and the rules in derivations of some pairs, and where each is among these, −1: nowhere."""
+
+    contexts: npt.NDArray[np.int64]
+    rules: npt.NDArray[np.int64]
+    context_place: npt.NDArray[np.int32]
+    rule_place: npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True)
@@ -41,24 +50,27 @@ class ForestData:
     left_out: tuple[Example, ...]  # pairs that the grammar does not derive, or in too many ways
     engine: Threads
 
-    def expectations(
-        self, places: npt.NDArray[np.int64], copies: FloatArray, p: Probabilities, gradient: Probabilities
-    ) -> float:
-        """Sum log p(x, y) over pairs, each `copies` times; return the sum, and write its gradient by p."""
-        state = (self.forests, places, copies, *p, self.contexts)
-        for by in gradient:
-            by.fill(0)
-        total = 0.0
-        for part, *rows in self.engine.chunks(_expectations, np.arange(len(places)), *state, parts=PARTS):
-            total += part
-            for by, some, values in zip(gradient, rows[::2], rows[1::2], strict=True):
-                add_rows(by, some, values)
-        return total
-
-    def occurring(self, places: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    def occurring(self, places: npt.NDArray[np.int64]) -> Occurring:
         """List the contexts and the rules in derivations of some pairs."""
-        contexts, rules, _, _ = occurring(self.forests, places, self.contexts, int(self.contexts[-1]))
-        return contexts, rules
+        return Occurring(*occurring(self.forests, places, self.contexts, int(self.contexts[-1])))
+
+    def expectations(
+        self, places: npt.NDArray[np.int64], copies: FloatArray, p: Probabilities, used: Occurring
+    ) -> tuple[float, Table, Table]:
+        """Sum log p(x, y) over pairs, each `copies` times; return the sum, and its gradient by p of what is used.
+
+        The tables p(s | context) and p(r | s), by rule, are both of float32 or of float64; so is the gradient.
+        """
+        states, dtype = p[0].shape[1], p[0].dtype
+        by_context, by_rule = (np.zeros((len(rows), states), dtype) for rows in (used.contexts, used.rules))
+        total, state = 0.0, (self.forests, places, copies, *p, self.contexts)
+        for part, contexts, context_values, rules, rule_values in self.engine.chunks(
+            _expectations, np.arange(len(places)), *state, parts=PARTS
+        ):
+            total += part
+            add_rows(by_context, used.context_place[contexts], context_values)
+            add_rows(by_rule, used.rule_place[rules], rule_values)
+        return total, by_context, by_rule
 
     def mean(self, theta_context: FloatArray, theta_rule: FloatArray) -> float:
         """Return the mean log p(x, y)."""

@@ -15,14 +15,17 @@ class Em:
     def __init__(self, data: ForestData, theta_context: FloatArray, theta_rule: FloatArray) -> None:
         self._data = data
         self._context, self._rule = softmax(theta_context), np.ascontiguousarray(softmax(theta_rule).T)
-        self._gradient = np.empty_like(self._context), np.empty_like(self._rule)
+        self._places = np.arange(len(data.copies))
+        self._used = data.occurring(self._places)
         self._last = np.array(-np.inf)
 
     def step(self, _: int) -> tuple[float, bool]:
         """Make a pass; return the mean log p(x, y) before it, and whether nothing is gained any more."""
-        data, p, (by_context, by_rule) = self._data, (self._context, self._rule), self._gradient
-        total = data.expectations(np.arange(len(data.copies)), data.copies, p, self._gradient)
-        context, rule = self._context * by_context + FLOOR, self._rule * by_rule + FLOOR
+        data, used, p = self._data, self._used, (self._context, self._rule)
+        total, by_context, by_rule = data.expectations(self._places, data.copies, p, used)
+        context, rule = (np.full_like(table, FLOOR) for table in p)
+        context[used.contexts] += self._context[used.contexts] * by_context
+        rule[used.rules] += self._rule[used.rules] * by_rule
         self._context = context / context.sum(axis=1, keepdims=True)
         self._rule = rule / rule.sum(axis=0, keepdims=True)
         mean = total / data.copies.sum()

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -36,6 +37,7 @@ from csl.parsing.forest import Places
 from csl.parsing.limits import Abstained, Limits, given_up
 
 FloatArray = npt.NDArray[np.float64]
+Table = npt.NDArray[Any]  # of float32 or float64
 CHECKED = 256  # tokens of an output that a CFG is asked about, at most
 NUMBERS = 8  # of an inside pass that take as much memory as an item
 
@@ -62,10 +64,11 @@ def context_starts(grammar: Grammar) -> Places:
     return 1 + np.concatenate([[0], np.cumsum([rule.arity for rule in grammar], dtype=np.int64)])
 
 
-def softmax(theta: FloatArray) -> FloatArray:
+def softmax(theta: Table) -> Table:
     """Normalise along the last axis."""
     e = np.exp(theta - theta.max(axis=-1, keepdims=True))
-    return e / e.sum(axis=-1, keepdims=True)
+    normalised: Table = e / e.sum(axis=-1, keepdims=True)
+    return normalised
 
 
 def typings_of(grammar: Grammar, output_cfg: OutputCfg) -> Typings:

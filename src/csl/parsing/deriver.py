@@ -211,16 +211,22 @@ def _covered(places: Places, inputs: Ragged, parser: Parser) -> npt.NDArray[np.i
     return source_chart.covered(parser.trie, untimed(), *_neighbours(inputs, places))
 
 
-def batches(inputs: Ragged, parser: Parser, limits: Limits = DEFAULT) -> Iterator[Batch]:
-    """Build the packed forests of encoded inputs, in order, batch by batch."""
+def batches(inputs: Ragged, parser: Parser, limits: Limits = DEFAULT, outputs: Ragged | None = None) -> Iterator[Batch]:
+    """Build the packed forests of encoded inputs, in order, batch by batch; with outputs, what these may need of it."""
     values, offsets = inputs
+    wanted = source_chart.any_output()
+    if outputs is not None:
+        rules = parser.rules._replace(values=np.concatenate([parser.rules.values, outputs.values]))
+        places = len(parser.rules.values) + outputs.offsets
     size = BATCH if limits.seconds is None else 1  # the clock restarts for each input
     for begin in range(0, max(1, len(offsets) - 1), size):
         bounds = offsets[begin : begin + size + 1]
         at = 0
         with limits.budget() as budget:
             while at < max(1, len(bounds) - 1):
-                forests = source_chart.forests(parser.trie, parser.max_units, budget, values, bounds[at:])
+                if outputs is not None:
+                    wanted = source_chart.Outputs(rules, places[begin + at :], np.zeros(len(rules.middle), np.int64))
+                forests = source_chart.forests(parser.trie, parser.max_units, budget, values, bounds[at:], wanted)
                 yield Batch(begin + at, forests, budget)
                 at += max(1, len(forests.status))
 
@@ -230,7 +236,7 @@ def _pair_forests(
 ) -> source_chart.Forests:
     outputs = _neighbours(y, places)
     parts: list[source_chart.Forests] = []
-    for batch in batches(_neighbours(x, places), parser, limits):
+    for batch in batches(_neighbours(x, places), parser, limits, outputs):
         parts += products(batch, by_output(parser.rules, outputs.values, outputs.offsets[batch.first :]), largest)
     return join_forests(parts)
 
