@@ -20,7 +20,7 @@ from csl.kernels.flat import reserve
 from csl.kernels.kernel import compiled, kernel
 
 
-@compiled(fastmath={"reassoc", "contract"})
+@compiled(fastmath={"reassoc", "contract"}, _nrt=False)
 def _dot(a, b):
     total = a.dtype.type(0)
     for s in range(len(a)):
@@ -28,19 +28,19 @@ def _dot(a, b):
     return total
 
 
-@compiled(fastmath={"contract"})
+@compiled(fastmath={"contract"}, _nrt=False)
 def _add(out, factor, values):
     factor = out.dtype.type(factor)
     for s in range(len(out)):
         out[s] += factor * values[s]
 
 
-@compiled()
+@compiled(_nrt=False)
 def _exp(x):
     return 1.0 if x == 0 else np.exp(x)  # most are 0
 
 
-@compiled()
+@compiled(_nrt=False)
 def _inside(forests, k, model, room):
     """Fill J and `top` (by vertex), `weight` (by application) and `inner` (by child) of input k; return log I(goal).
 
@@ -62,7 +62,8 @@ def _inside(forests, k, model, room):
                 c += 1
             weight[a - a0] = total
             best = max(best, total)
-        J[v - v0, :] = 0.0
+        for s in range(J.shape[1]):
+            J[v - v0, s] = 0.0
         if best == -np.inf:  # nothing of this ever happens
             top[v - v0] = 0.0
             continue
@@ -122,6 +123,34 @@ def _number(places):
     return found[:n].copy()
 
 
+@compiled(_nrt=False)
+def _outside(forests, k, share, model, room, gradient):
+    """Add `share` times the gradient of log I(goal) of input k, after its inside pass, to that of others."""
+    (context, rule, contexts), (J, top, weight, inner) = model, room
+    B, by_context, by_rule, context_place, rule_place = gradient
+    v0, v1 = forests.vertices[k], forests.vertices[k + 1]
+    a0, p0 = forests.applications[v0], forests.arguments[forests.applications[v0]]
+    for v in range(v1 - v0):
+        for s in range(B.shape[1]):
+            B[v, s] = 0.0
+    share /= _dot(context[0], J[0])
+    _add(by_context[0], share, J[0])
+    _add(B[0], share, context[0])
+    for v in range(v0, v1):
+        for a in range(forests.applications[v], forests.applications[v + 1]):
+            r = forests.rules[a]
+            w = _exp(weight[a - a0] - top[v - v0])
+            _add(by_rule[rule_place[r]], w, B[v - v0])
+            expected = w * _dot(B[v - v0], rule[r])
+            c = contexts[r]
+            for p in range(forests.arguments[a], forests.arguments[a + 1]):
+                child = forests.children[p] - v0
+                share = expected / inner[p - p0]
+                _add(by_context[context_place[c]], share, J[child])
+                _add(B[child], share, context[c])
+                c += 1
+
+
 @compiled()
 def expectations(forests, inputs, copies, context, rule, contexts):
     """Add up log I over inputs, each counting `copies` times, and its gradient.
@@ -130,35 +159,16 @@ def expectations(forests, inputs, copies, context, rule, contexts):
     gradient by `rule` of these). A gradient times the probability it belongs to is the expected number of times that it
     is used.
     """
-    room = J, top, weight, inner = _room(forests, inputs, context)
-    B = np.empty_like(J)  # the gradient by J
+    model, room = (context, rule, contexts), _room(forests, inputs, context)
+    J = room[0]
     used_contexts, used_rules, context_place, rule_place = occurring(forests, inputs, contexts, len(context))
     by_context = np.zeros((len(used_contexts), J.shape[1]), J.dtype)
     by_rule = np.zeros((len(used_rules), J.shape[1]), J.dtype)
+    gradient = np.empty_like(J), by_context, by_rule, context_place, rule_place
     total = 0.0
     for i in range(len(inputs)):
-        k = inputs[i]
-        total += copies[i] * _inside(forests, k, (context, rule, contexts), room)
-        v0, v1 = forests.vertices[k], forests.vertices[k + 1]
-        a0, p0 = forests.applications[v0], forests.arguments[forests.applications[v0]]
-        for v in range(v1 - v0):
-            B[v, :] = 0.0
-        share = copies[i] / _dot(context[0], J[0])
-        _add(by_context[0], share, J[0])
-        _add(B[0], share, context[0])
-        for v in range(v0, v1):
-            for a in range(forests.applications[v], forests.applications[v + 1]):
-                r = forests.rules[a]
-                w = _exp(weight[a - a0] - top[v - v0])
-                _add(by_rule[rule_place[r]], w, B[v - v0])
-                expected = w * _dot(B[v - v0], rule[r])
-                c = contexts[r]
-                for p in range(forests.arguments[a], forests.arguments[a + 1]):
-                    child = forests.children[p] - v0
-                    share = expected / inner[p - p0]
-                    _add(by_context[context_place[c]], share, J[child])
-                    _add(B[child], share, context[c])
-                    c += 1
+        total += copies[i] * _inside(forests, inputs[i], model, room)
+        _outside(forests, inputs[i], copies[i], model, room, gradient)
     return total, used_contexts, by_context, used_rules, by_rule
 
 
