@@ -5,9 +5,11 @@
 All of it is learnt from the training pairs: the language of the outputs, values, categories, spacing, capitals.
 """
 
+from collections import Counter
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import groupby
 from typing import Any
 
 from csl.examples import Example
@@ -24,7 +26,7 @@ from csl.preparing.trees import Node, Schema
 from csl.preparing.values import Entry, Linked, Reading, Values, is_placeholder
 
 FALLBACK = LANGUAGES[-1]  # reads everything
-CAPITALS = 0.8  # of the names in the inputs of training have a capital, at least, if a capital tells a name
+FEW = 0.2  # of the values of a type: if fewer have a capital, a new one has none; likewise numbers
 
 
 @dataclass(frozen=True)
@@ -70,31 +72,37 @@ class Preparation:
     def open_readings(self, text: str, known: Container[str]) -> list[Reading]:
         """Give readings in which names and numbers that no rule knows are values that are on no list.
 
-        A name is known by its capital, where values have one in training.
+        A name is known by its capital: it is of a type whose values have one in training.
         """
-        readings = self.readings(text)
-        spans = [self.open_spans(text, reading.source, known) for reading in readings]
-        return [way for r, some in zip(readings, spans, strict=True) for way in self.values.open_readings(r, some)]
+        found = []
+        for reading in self.readings(text):
+            spans = self.open_spans(text, reading.source, known)
+            found += self.values.open_readings(reading, spans)
+        return found
 
-    def open_spans(self, text: str, source: Sequence[str], known: Container[str]) -> list[tuple[int, int]]:
-        """Find the names and numbers that are not known in a reading of a text."""
-        names = {normal(token) for token in cut(text).tokens if token[0].isupper() and self._capitals}
-        spans: list[tuple[int, int]] = []
-        for i, word in enumerate(source):
-            if word in known or not (word in names or word[0].isdigit()):
-                continue
-            if spans and spans[-1][1] == i:
-                spans[-1] = (spans[-1][0], i + 1)
-            else:
-                spans.append((i, i + 1))
+    def open_spans(self, text: str, source: Sequence[str], known: Container[str]) -> dict[tuple[int, int], set[str]]:
+        """Find the names and numbers that are not known in a reading of a text; give the types that each may have."""
+        forms = {normal(token, self.casing is None): token for token in cut(text).tokens}
+        looks = ["" if word in known else _look(forms.get(word, "")) for word in source]
+        spans, start = {}, 0
+        for is_open, group in groupby(looks, bool):
+            stop = start + len(list(group))
+            if is_open and (types := self._types_by_look.get(looks[start])):
+                spans[start, stop] = types
+            start = stop
         return spans
 
     @cached_property
-    def _capitals(self) -> bool:
-        """Whether names have a capital."""
+    def _types_by_look(self) -> dict[str, set[str]]:
+        """What values look like → the types in which not only a few do."""
         forms = self.casing.forms if self.casing else {}
-        names = [entry.words[0] for entry in self.values.entries if entry.words[0].isalpha()]
-        return sum(forms.get(name, name)[0].isupper() for name in names) > CAPITALS * len(names)
+        all_of = Counter(entry.type for entry in self.values.entries)
+        some = Counter((_look(forms.get(e.words[0], e.words[0])), e.type) for e in self.values.entries)
+        types: dict[str, set[str]] = {}
+        for (look, kind), number in some.items():
+            if number >= FEW * all_of[kind]:
+                types.setdefault(look, set()).add(kind)
+        return types
 
     def output(self, tokens: Sequence[str], values: Mapping[str, Entry]) -> str:
         """Write an output: values for placeholders, lists in order, spaces as in training."""
@@ -183,6 +191,11 @@ def prepare(pairs: Sequence[tuple[str, str]], name: str = "", *, keep_case: bool
     any_order = Categories.learn(replaced, {}) if schema.orders else categories
     known = frozenset(word for example in examples for word in example.source if not is_placeholder(word))
     return Prepared(replace(preparation, known=known), examples, categories, any_order.cfg, tuple(unread))
+
+
+def _look(token: str) -> str:
+    """Tell a name by its capital, and a number; other words look like nothing."""
+    return "name" if token[:1].isupper() else "number" if token[:1].isdigit() else ""
 
 
 def _filled(tokens: Sequence[str], values: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:

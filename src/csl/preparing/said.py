@@ -41,9 +41,8 @@ class Said:
         rest = values.readings(linked.source)[0]
         found = {entry.tokens: entry.words for entry in rest.values.values() if entry.type == kind}
         if not found:
-            names = [
-                rest.source[slice(*span)] for span in preparation.open_spans(source, rest.source, preparation.known)
-            ]
+            spans = preparation.open_spans(source, rest.source, preparation.known)
+            names = [rest.source[slice(*span)] for span, types in spans.items() if kind in types]
             found = {tokens: name for name in names if (tokens := values.copied(kind, name))}
         if len(found) != 1:
             return target

@@ -227,12 +227,13 @@ class Values:
             ways = sorted(ways, key=lambda way: -way[0])[:VARIANTS]
         return [_reading(source, way, p) for p, way in ways]
 
-    def open_readings(self, reading: Reading, spans: Sequence[Span]) -> list[Reading]:
-        """Give readings in which these spans are values of the types that copy their words."""
+    def open_readings(self, reading: Reading, spans: Mapping[Span, Container[str]]) -> list[Reading]:
+        """Give readings in which these spans are values, each of one of its types that copy their words."""
         if not 0 < len(spans) <= OPEN_SPANS:
             return []
         found = []
-        for manners in product(self._manners[:OPEN_TYPES], repeat=len(spans)):
+        ways = [[manner for manner in self._manners if manner.type in types] for types in spans.values()]
+        for manners in product(*(manners[:OPEN_TYPES] for manners in ways)):
             values = dict(reading.values)
             placed = {}
             for (a, b), manner in zip(spans, manners, strict=True):
