@@ -81,6 +81,21 @@ def test_a_new_name_is_read_as_an_open_value_of_each_type_that_copies() -> None:
     assert preparation.open_readings("How big is it?", {"how", "big", "is", "it", "?"}) == []
 
 
+def test_a_type_has_names_or_numbers_on_no_list_if_its_values_are_such() -> None:
+    weather = [(f"weather in {c}", f"get(city='{c}')") for c in ("Oslo", "Rome", "Bonn", "Kiel")]
+    rooms = ("hall", "attic", "cellar", "kitchen", "garage", "porch")
+    lights = [(f"light the {r} to {n}", f"set(room='{r}', level={n})") for n, r in enumerate(rooms, start=11)]
+    preparation = prepare([*weather, *lights] * 2).preparation
+
+    def types(text: str) -> set[str]:
+        known = {"weather", "in", "light", "the", "to"}
+        return {entry.type for way in preparation.open_readings(text, known) for entry in way.values.values()}
+
+    assert len(types("weather in Paris")) == len(types("light the to 77")) == 1
+    assert types("weather in Paris") != types("light the to 77")
+    assert types("weather in paris") == set()
+
+
 def test_an_unknown_language_is_refused() -> None:
     with pytest.raises(ValueError, match="klingon"):
         language("klingon")

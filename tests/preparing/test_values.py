@@ -178,11 +178,12 @@ def test_an_open_value_is_copied_as_training_copies_those_of_its_type() -> None:
     known = Known([(f"call {n.lower()}", f"call(person('{n}'))") for n in ("Ann", "Bob", "Cyd", "Dee")] * 2)
     (reading,) = known.values.readings(words("call zoe"))
     assert not reading.values
-    (opened,) = known.values.open_readings(reading, [(1, 2)])
+    (opened,) = known.values.open_readings(reading, {(1, 2): {"person"}})
     assert opened.source == ("call", "«person»0")
     assert opened.values["«person»0"] == Entry("person", ("zoe",), ("person", "(", "'", "Zoe", "'", ")"), 0)
     assert opened.log_prob < reading.log_prob + 1e-9
-    assert known.values.open_readings(reading, []) == []
+    assert known.values.open_readings(reading, {(1, 2): {"place"}}) == []
+    assert known.values.open_readings(reading, {}) == []
 
 
 def test_values_survive_json() -> None:
