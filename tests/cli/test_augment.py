@@ -98,7 +98,7 @@ def test_other_samples_use_the_grammar_and_model_of_the_folder(train: Path, tmp_
         "data", "prepare", "induce", "fit", "check",
     ]  # fmt: skip
     rows = [line.split("\t") for line in (run / "augmented.tsv").read_text("utf-8").splitlines()]
-    assert Counter((row[3], row[2]) for row in rows) == {("original", "1"): 300, ("synthetic", "15"): 20}
+    assert Counter((row[3], row[2]) for row in rows) == {("original", "1"): 300, ("synthetic", "1"): 20}
     made = {Example.of(row[0], row[1]) for row in rows if row[3] == "synthetic"}
     assert len(made) == 20
     assert not made & set(read_examples(train))

@@ -1,7 +1,7 @@
 """Original and synthetic pairs as one training set.
 
-Both are mixed in about equal numbers by repeating the smaller set (paper, after Jia and Liang 2016); as weights, each
-pair is kept once and says how often it counts.
+Original pairs are repeated until both are about equally many (paper, after Jia and Liang 2016); as weights, each pair
+is kept once and says how often it counts. Synthetic pairs are not repeated: a few must not be half of the training set.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,7 +14,7 @@ from csl.examples.formats import Row, to_dataset
 
 @dataclass(frozen=True)
 class Mixture:
-    """Original and synthetic pairs, and how often each is repeated so that both are about equally many."""
+    """Original and synthetic pairs, and how often each is repeated."""
 
     original: Sequence[Example]
     synthetic: Sequence[Example]
@@ -22,8 +22,7 @@ class Mixture:
     @property
     def copies(self) -> tuple[int, int]:
         """How often an original and a synthetic pair are repeated."""
-        a, b = max(1, len(self.original)), max(1, len(self.synthetic))
-        return max(1, round(b / a)), max(1, round(a / b))
+        return max(1, round(len(self.synthetic) / max(1, len(self.original)))), 1
 
     def __iter__(self) -> Iterator[Example]:
         for examples, copies in zip((self.original, self.synthetic), self.copies, strict=True):
