@@ -100,7 +100,7 @@ def augment(  # noqa: PLR0913 — the options of each stage, all by name
     check: bool = True,
     threads: int = 1,
 ) -> Augmented:
-    """Sample new pairs from examples: a mixture of both in equal parts, to train on.
+    """Sample new pairs from examples: a mixture of both, to train on.
 
     Iterating over the result gives the mixture; `.synthetic` are the new pairs, `.weighted()` gives each pair once with
     a weight, `.to_dataset()` a Hugging Face `Dataset`. The options are those of a preset, or "auto"; `induction`, `fit`
@@ -168,7 +168,7 @@ def train(
 
 
 def geca(examples: Iterable[Example], number: int = 100_000, config: GecaConfig | None = None) -> Mixture:
-    """Make new pairs by GECA, which swaps fragments of examples: a mixture of both in equal parts, to train on."""
+    """Make new pairs by GECA, which swaps fragments of examples: a mixture of both, to train on."""
     examples = list(examples)
     swaps = Geca(examples, config or GecaConfig()).stream(number)
     return Mixture(examples, [swap.example for swap in swaps])

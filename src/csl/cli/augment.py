@@ -44,7 +44,7 @@ def augment(
     preparing: Preparing,
     reading: Reading,
 ) -> None:
-    """Augment TRAIN: induce a grammar, fit a model, sample new pairs, and merge them with the old in equal parts.
+    """Augment TRAIN: induce a grammar, fit a model, sample new pairs, and merge them with the old.
 
     Raw text is prepared first: its language, values and categories are found in it. Writes augmented.tsv, or the same
     in the format of TRAIN, and the results of all stages, to the run folder. If a check on held-out pairs says that

@@ -20,7 +20,7 @@ def geca(
     window: Annotated[int, typer.Option(help="Tokens of a span that is swapped, at most.")] = 4,
     unique: Annotated[bool, typer.Option("--unique", help="Each pair once.")] = False,
     seed: Annotated[int, typer.Option(help="Seed of the order of swaps.")] = 0,
-    merge: Annotated[Path | None, typer.Option(help="Another file, for old and new pairs in equal parts.")] = None,
+    merge: Annotated[Path | None, typer.Option(help="Another file, for old and new pairs together.")] = None,
     weights: Annotated[bool, typer.Option("--weights", help="In --merge, each pair once, with a weight.")] = False,
     provenance: Annotated[bool, typer.Option("--provenance", help="Add parent example and fragments.")] = False,
     *,
