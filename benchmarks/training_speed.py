@@ -8,9 +8,8 @@ loss and the norm of its gradient must be those of the first. Then it trains in 
 the timed steps must be the same within a few percent. `--tiny` tries everything on a small network, on a CPU too.
 Needs torch, transformers and numpy; on an H200 it takes about a minute.
 
-padded    a pair a row, captured as CUDA graphs: the way of `csl train` before, and now of models like BART
-packed    several pairs share a row: `csl train` with few steps
-compiled  the same, compiled: `csl train` with many steps
+padded    a pair a row, by the library: the way of `csl train` at first, and now of models like BART
+packed    several pairs share a row, in fewer operations: `csl train`
 """
 
 import argparse
@@ -118,13 +117,11 @@ class Bench:
             torch.nn.utils.clip_grad_norm_ = clip
         return update.take_loss(1), norms[0]
 
-    def speed(self, packed: bool, compiled: bool) -> tuple[float, float, float]:
+    def speed(self, packed: bool) -> tuple[float, float, float]:
         """Train; give steps a second, the mean loss of the timed steps, and the seconds before the clock started."""
         start = time.perf_counter()
         with own_stream(self.device):
             update = self.updater(packed, 0.1, "auto")
-            if compiled:
-                update.compile_for(self.batches[0])
             for step in range(WARM if self.device.type == "cuda" else 2):
                 update(self.batches[step], step)
             update.take_loss(1)  # waits for the device
@@ -141,15 +138,15 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=256)
     parser.add_argument("--tiny", action="store_true")
     arguments = parser.parse_args()
-    logging.basicConfig(level=logging.WARNING)  # says where something is not captured or compiled
+    logging.basicConfig(level=logging.WARNING)  # says where something is not captured
     torch.backends.cuda.matmul.allow_tf32 = False
     bench = Bench(arguments.tiny, arguments.steps)
-    name = torch.cuda.get_device_name() if bench.device.type == "cuda" else "CPU, where nothing is captured or compiled"
+    name = torch.cuda.get_device_name() if bench.device.type == "cuda" else "CPU, where nothing is captured"
     print(f"{name}; torch {torch.__version__}")
     print(f"{'':10} {'steps/s':>8} {'ratio':>6} {'exact loss':>10} {'apart':>8} {'loss':>8} {'':9} warm-up s")
     first: tuple[tuple[float, float], float, float] | None = None
-    for name, packed, compiled in (("padded", False, False), ("packed", True, False), ("compiled", True, True)):
-        exact, (rate, loss, before) = bench.exact(packed), bench.speed(packed, compiled)
+    for name, packed in (("padded", False), ("packed", True)):
+        exact, (rate, loss, before) = bench.exact(packed), bench.speed(packed)
         wanted, usual, base = first = first or (exact, loss, rate)
         apart = max(abs(a / b - 1) for a, b in zip(exact, wanted, strict=True))
         verdict = "same" if apart < 1e-3 and abs(loss / usual - 1) < 0.05 else "DIFFERENT"

@@ -177,28 +177,6 @@ def test_dropout_depends_on_seed_step_and_process_alone() -> None:
     assert len(set(losses)) == len(losses)
 
 
-def test_a_network_that_cannot_be_compiled_is_trained_as_it_is(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    batches = new_batches()
-    one, other = (new_updater(PLAIN, packer=Packer.of(batches)) for _ in range(2))
-
-    def no_compiler(*_: object, **__: object) -> Any:
-        def compiled(*_: object, **__: object) -> None:
-            raise RuntimeError("no C compiler\nat all")
-
-        return compiled
-
-    monkeypatch.setattr("csl.seq2seq.loss.COMPILER", no_compiler)
-    monkeypatch.setattr(one, "_capturing", True)  # as on a GPU
-    one.compile_for(batches[0])
-    assert [record.levelname for record in caplog.records if "no C compiler" in record.getMessage()] == ["WARNING"]
-    monkeypatch.setattr(one, "_capturing", False)
-    for updater in (one, other):
-        updater(batches[0], 0)
-    assert one.take_loss(1) == other.take_loss(1)
-
-
 @pytest.mark.parametrize(
     ("precision", "dtype"), [("auto", torch.float32), ("fp32", torch.float32), ("bf16", torch.bfloat16)]
 )

@@ -1,12 +1,10 @@
 """The loss of a micro-batch, summed over its tokens: of padded pairs, or of pairs packed into rows.
 
-Packed pairs have the same loss and the same gradient, but for the order of sums, where a network knows positions by
-distances alone, as T5 does; `packable` tries it. The layers of a network repeat, so compiling one of each kind compiles
-all.
+Packed pairs have the same loss and the same gradient, but for the order of sums, as T5 knows positions by distances
+alone; `packable` tries that for a network.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,12 +12,12 @@ import torch
 
 from csl.seq2seq.architectures import architecture_of
 from csl.seq2seq.batches import IGNORED, Batch, padded
+from csl.seq2seq.packed_t5 import packed_logits
 from csl.seq2seq.packing import Packer
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
-COMPILER: Callable[..., Any] = torch.compile
 Arrays = tuple[np.ndarray[Any, Any], ...]
 
 
@@ -43,22 +41,13 @@ class PaddedLoss(torch.nn.Module):
 
 
 class PackedLoss(torch.nn.Module):
-    """The loss of pairs that share rows."""
+    """The loss of pairs that share rows, by T5."""
 
     def __init__(self, network: "PreTrainedModel", packer: Packer, *, single: bool) -> None:
         """`single`: a micro-batch takes one pass, in whatever shape; otherwise all passes have the packer's."""
         super().__init__()
         self.network, self._packer, self._single = network, packer, single
         self._start, self._pad = architecture_of(network).start, network.generation_config.pad_token_id or 0
-        self._layers: list[tuple[torch.nn.Module, Callable[..., Any]]] = []
-        self._sum = summed
-
-    def compile_layers(self, *, undo: bool = False) -> None:
-        """Compile the layers of the network, for this loss alone, and the sum."""
-        lists = (part for part in self.network.modules() if isinstance(part, torch.nn.ModuleList))
-        layers = [layer for part in lists if len({type(each) for each in part}) == 1 for layer in part]
-        self._layers = [] if undo else [(layer, COMPILER(layer.forward, dynamic=False)) for layer in layers]
-        self._sum = summed if undo else COMPILER(summed, dynamic=False)
 
     def passes(self, batch: Batch, number: int) -> Iterator[Arrays]:
         """Give the arguments of `forward` for so many micro-batches, or a few more if some do not fit in one."""
@@ -75,13 +64,8 @@ class PackedLoss(torch.nn.Module):
         first = torch.nn.functional.pad(labels_pair[:, 1:] != labels_pair[:, :-1], (1, 0), value=True)
         start = self._start(source)
         before = torch.where(first, start[:, None], shifted(labels, start, self._pad))
-        with replaced(self._layers):
-            states = self.network.get_encoder()(input_ids=source, attention_mask=same(source_pair, source_pair))
-            logits = self.network(
-                encoder_outputs=states, attention_mask=across, decoder_input_ids=before,
-                decoder_attention_mask=same(labels_pair, labels_pair) & causal, use_cache=False,
-            ).logits  # fmt: skip
-        return self._sum(logits, labels)
+        own = same(source_pair, source_pair), same(labels_pair, labels_pair) & causal
+        return summed(packed_logits(self.network, source, before, own, across), labels)
 
 
 def summed(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
@@ -102,23 +86,9 @@ def same(pair: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
     return (pair[:, :, None] == other[:, None, :])[:, None]
 
 
-@contextmanager
-def replaced(layers: Sequence[tuple[torch.nn.Module, Callable[..., Any]]]) -> Iterator[None]:
-    """Let layers have another `forward` for a while; prediction, with its many shapes, keeps their own."""
-    for layer, forward in layers:
-        layer.forward = forward
-    try:
-        yield
-    finally:
-        for layer, _ in layers:
-            del layer.forward
-
-
 @torch.no_grad()
 def packable(network: "PreTrainedModel") -> bool:
-    """Tell whether pairs that share a row have the loss that they have apart; not where positions are absolute."""
-    if not network.config.is_encoder_decoder:
-        return False
+    """Tell whether pairs that share a row have the loss that they have apart, as those of T5."""
     network.eval()
     sources, targets = [[1, 2, 1, 2], [2, 2, 1]], [[2, 1, 1], [1, 2, 1, 1]]
     (source, mask), (labels, _) = padded(sources, 0), padded(targets, IGNORED)
@@ -130,6 +100,6 @@ def packable(network: "PreTrainedModel") -> bool:
             for kind in kinds
             for arrays in kind.passes(batch, 1)
         )
-    except (RuntimeError, ValueError, TypeError, AttributeError):  # its masks have two dimensions, say
+    except (RuntimeError, ValueError, TypeError, AttributeError):  # its layers have other parts
         return False
     return abs(apart - together) < 1e-4 * abs(apart)

@@ -8,6 +8,7 @@ Weights are cast to the precision of the search once. Logits are those of the li
 """
 
 import logging
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -33,13 +34,12 @@ class T5Search:
         self._device = source.device
         self._capturing = self._device.type == "cuda"
         one = torch.ones(1, 1, device=self._device)
-        dtype, decoder, config = (one @ one).dtype, network.get_decoder(), network.config
+        dtype, decoder = (one @ one).dtype, network.get_decoder()
         self._blocks = [_Block(block, dtype) for block in decoder.block]
         self._embedding, self._norm = decoder.embed_tokens, decoder.final_layer_norm
         self._bias_of = decoder.block[0].layer[0].SelfAttention.compute_bias
         self._output = _weight(network.lm_head, dtype)
-        scaled = getattr(config, "scale_decoder_outputs", config.tie_word_embeddings)
-        self._scale = config.d_model**-0.5 if scaled else 1.0
+        self._scale = output_scale(network)
         self._padding = torch.zeros(mask.shape, device=self._device).masked_fill(mask == 0, -torch.inf)[:, None, None]
         self._encode(network.get_encoder(), source, mask)
         self._length = self._places = 0
@@ -180,8 +180,7 @@ class _FeedForward:
         gated = hasattr(module, "wi_0")
         self._inner = [_weight(each, dtype) for each in ((module.wi_0, module.wi_1) if gated else (module.wi,))]
         self._outer = _weight(module.wo, dtype)
-        act = module.act
-        self._act = partial(gelu, approximate="tanh") if type(act).__name__ == "NewGELUActivation" else act  # in one go
+        self._act = activation(module)
 
     def __call__(self, states: torch.Tensor) -> torch.Tensor:
         normed = self._norm(states).to(self._dtype)
@@ -190,6 +189,19 @@ class _FeedForward:
         for gate in gates:
             inner = inner * gate
         return states + linear(inner, self._outer)
+
+
+def activation(forward: Any) -> Callable[[torch.Tensor], torch.Tensor]:
+    """Give the activation of a feed-forward layer, as one operation where the library has several."""
+    act: Callable[[torch.Tensor], torch.Tensor] = forward.act
+    return partial(gelu, approximate="tanh") if type(act).__name__ == "NewGELUActivation" else act
+
+
+def output_scale(network: "PreTrainedModel") -> float:
+    """Give the factor of the decoder's states before they meet the output embeddings."""
+    config = network.config
+    scaled = getattr(config, "scale_decoder_outputs", config.tie_word_embeddings)
+    return float(config.d_model**-0.5) if scaled else 1.0
 
 
 def _weight(module: torch.nn.Module, dtype: torch.dtype) -> torch.Tensor:

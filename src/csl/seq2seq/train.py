@@ -32,7 +32,6 @@ from csl.seq2seq.update import Updater, micro_batches, own_stream
 
 PROGRESS = 15  # the level of log lines that show how far the training is
 REPORT = 50  # steps between reports
-COMPILE = 1_500  # steps from which on compiling takes less time than it saves
 LOG = logging.getLogger("csl.train")
 
 
@@ -117,8 +116,6 @@ class Training:
         state = checkpoint.load() if checkpoint else None
         step, best = self._restore(update, *state) if state else (0, None)
         network.train()
-        if config.steps >= COMPILE:
-            update.compile_for(self._batches[step])
         last, clock = step, time.perf_counter()
         while step < config.steps:
             if config.candidates > 1 and step and step % config.evaluate_every == 0:
@@ -169,7 +166,7 @@ class Training:
     def _packer(self) -> Packer | None:
         """Give what packs the batches, where the network lets pairs share a row."""
         if not packable(self._model.network):
-            return None  # BART and others, whose positions are not distances; decoders
+            return None  # BART and others; decoders
         return Packer.of(self._batches, micro_batches(self._config, self._device, self._config.batch_size))
 
     def _accuracy(self) -> float | None:

@@ -130,23 +130,6 @@ class Updater:
         else:  # Adafactor counts its steps in Python, and cannot be captured
             self._step()
 
-    def compile_for(self, batch: Batch) -> None:
-        """Compile the network for passes like those over a batch, where there are graphs; if that fails, say so."""
-        if not self._capturing or not isinstance(self._loss_of, PackedLoss):
-            return
-        LOG.info("compiling the network, which takes up to a minute")
-        arrays = next(self._loss_of.passes(batch, micro_batches(self._config, self.device, len(batch.source))))
-        tensors = [torch.from_numpy(array).to(self.device) for array in (np.array(0, np.float32), *arrays)]
-        try:
-            self._loss_of.compile_layers()
-            for _ in range(2):  # the second time nothing is left to compile
-                self._backward(*tensors)
-        except torch.cuda.OutOfMemoryError:
-            raise
-        except RuntimeError as error:  # no compiler, or a network that it cannot take
-            LOG.warning(f"not compiled, and slower: {first_line(error)}")
-            self._loss_of.compile_layers(undo=True)
-
     def take_loss(self, steps: int) -> float:
         """Give the mean loss of the last steps, over all processes; waits for the device."""
         mean = self._accelerator.reduce(self._loss / steps, "mean").item()
