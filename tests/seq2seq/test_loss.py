@@ -63,3 +63,20 @@ def test_packed_pairs_have_dropout_in_training_alone() -> None:
     loss.eval()
     plain = PackedLoss(new_network(PLAIN, 30), packer, single=True)
     assert value(0) == value(1) == pytest.approx(gradients(plain, batch)[0])
+
+
+def test_passes_in_bf16_have_gradients_in_fp32_near_those_of_the_library() -> None:
+    network, batch = new_network(PLAIN, 30).train(), new_batches()[0]
+    packed, padded = PackedLoss(network, Packer(32, 24, 3), single=True), PaddedLoss(network)
+    exact = gradients(padded, batch)
+    with torch.autocast("cpu", torch.bfloat16):
+        found, wanted = gradients(packed, batch), gradients(padded, batch)
+    assert found[0] != exact[0]  # rounded
+    assert found[0] == pytest.approx(exact[0], rel=1e-2)
+    assert {gradient.dtype for gradient in found[1]} == {torch.float32}
+    apart, usual = (
+        [float((one - best).norm() / best.norm()) for one, best in zip(some[1], exact[1], strict=True)]
+        for some in (found, wanted)
+    )
+    assert max(apart) < 0.1
+    assert sum(apart) < 1.2 * sum(usual)

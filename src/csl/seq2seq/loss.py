@@ -12,7 +12,7 @@ import torch
 
 from csl.seq2seq.architectures import architecture_of
 from csl.seq2seq.batches import IGNORED, Batch, padded
-from csl.seq2seq.packed_t5 import packed_logits
+from csl.seq2seq.packed_t5 import PackedT5
 from csl.seq2seq.packing import Packer
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class PackedLoss(torch.nn.Module):
         start = self._start(source)
         before = torch.where(first, start[:, None], shifted(labels, start, self._pad))
         own = same(source_pair, source_pair), same(labels_pair, labels_pair) & causal
-        return summed(packed_logits(self.network, source, before, own, across), labels)
+        return summed(PackedT5(self.network).logits(source, before, own, across), labels)
 
 
 def summed(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from csl.seq2seq.batches import IGNORED, Batch, Batches, Ints, rounded
+from csl.seq2seq.batches import IGNORED, Batch, Batches, Ints
 
 LOOK = 64  # batches that decide how many rows a pass has
+EIGHT = 8  # widths are multiples of it, which matrix products are fast with
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ class Packer:
         lengths = batches.lengths
         total = [max(1, int(each.sum())) for each in lengths]
         longest = max(int(each.max()) / every for each, every in zip(lengths, total, strict=True))
-        wide, long = (int(rounded(int(np.ceil(longest * every)))) for every in total)  # in the proportion of both sides
+        wide, long = (-(-int(np.ceil(longest * n)) // EIGHT) * EIGHT for n in total)  # in the proportion of both sides
         some = [batches[step].part(i, parts) for step in range(LOOK) for i in range(parts)]
         most = max(len(cls(wide, long, 1).rows(part)) for part in some)
         return cls(wide, long, most)
