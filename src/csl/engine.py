@@ -21,7 +21,7 @@ from csl.log import Log
 
 log = Log("engine")
 SMALL = 1000  # items that are not worth a second thread, unless a call says otherwise
-PACE = 0.25  # seconds that a chunk should take
+PACE = 0.25  # seconds that a chunk should take, at most
 LOOK = 0.5  # seconds between two looks at whether a signal came
 SHOWN = 1.0  # seconds after which progress is shown
 
@@ -94,7 +94,8 @@ class Threads:
                 result, number, seconds = _result(waiting.popleft())
                 results.append(result)
                 done += number
-                size = max(1, min(2 * max(size, number), int(number * PACE / max(seconds, 1e-6))))
+                rest = -(-(len(items) - at) // (2 * self.number))  # all threads should come to the end together
+                size = max(1, min(2 * max(size, number), int(number * PACE / max(seconds, 1e-6)), rest))
                 if doing and time.perf_counter() - start > SHOWN:
                     log.progress(f"{doing}: {done:,} of {len(items):,}")
         finally:

@@ -49,10 +49,10 @@ class RuleStore:
         """Add examples as rules, faster than `add_rules`; return their ids."""
         return self.add(rules_of_sides(vocabulary.encode_tokens(s for e in examples for s in (e.source, e.target))))
 
-    def add_sides(self, other: "RuleStore", rules: IntArray, side: int) -> IntArray:
-        """Add one side of rules of another store, indices erased, as rules that are all source; return their ids."""
+    def add_sides(self, other: "RuleStore", rules: IntArray, side: int, *, erased: bool = True) -> IntArray:
+        """Add one side of rules of another store, as rules that are all source; return their ids."""
         values, offsets = sides(other.arrays, rules, side)
-        return self.add(Rules(np.maximum(values, np.int32(-1)), offsets, offsets[1:]))
+        return self.add(Rules(np.maximum(values, np.int32(-1)) if erased else values, offsets, offsets[1:]))
 
     def select(self, rules: IntArray) -> Rules:
         """Return some rules as `add` takes them."""
@@ -68,6 +68,6 @@ class RuleStore:
     def rule(self, i: int, vocabulary: Vocabulary) -> Rule:
         """Decode a rule."""
         values, begin, middle = self.arrays
-        return Rule(
-            vocabulary.decode(values[begin[i] : middle[i]]), vocabulary.decode(values[middle[i] : begin[i + 1]])
-        )
+        start, between = begin[i], middle[i] - begin[i]
+        symbols = values[start : begin[i + 1]].tolist()
+        return Rule(vocabulary.decode(symbols[:between]), vocabulary.decode(symbols[between:]))

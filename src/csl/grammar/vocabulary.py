@@ -72,4 +72,4 @@ class Vocabulary:
 
     def decode(self, symbols: Iterable[int]) -> tuple[Symbol, ...]:
         """Turn encoded symbols back."""
-        return tuple(Nt(-int(s)) if s < 0 else self._tokens[s] for s in symbols)
+        return tuple(Nt(-s) if s < 0 else self._tokens[s] for s in symbols)

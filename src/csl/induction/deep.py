@@ -240,7 +240,7 @@ def _repair_one(search: Search, tried: set[tuple[int, ...]]) -> bool:
     """Repair the first rule or group that can be, the costliest first; give up after `REPAIRS` that cannot."""
     some = search.examples[:SOME]
     users: dict[int, set[int]] = {}
-    for example, derivation in zip(some.tolist(), search.derivations(some), strict=True):
+    for example, derivation in zip(some.tolist(), search.derive(some), strict=True):
         for r in derivation:
             users.setdefault(r, set()).add(example)
     rules = np.array([r for r in search.removable() if len(users.get(r, ())) > 1], np.int32)
@@ -282,7 +282,7 @@ def repair(search: Search, rules: Ids, users: Ids) -> bool:
     search.replace(users[:0], rules)
     while done < len(users):
         some = users[done : done + batch]
-        missing = some[[not derivation for derivation in search.derivations(some)]]
+        missing = some[[not derivation for derivation in search.derive(some)]]
         if not len(missing):
             done, batch = done + batch, 2 * batch
             continue

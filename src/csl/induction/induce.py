@@ -17,7 +17,7 @@ from csl.examples import Example
 from csl.grammar import Grammar, Rule
 from csl.grammar.output_cfg import OutputCfg
 from csl.grammar.store import RuleStore
-from csl.grammar.vocabulary import Vocabulary
+from csl.grammar.vocabulary import Ragged, Vocabulary
 from csl.induction.config import InductionConfig
 from csl.induction.deep import deepen
 from csl.induction.objective import UNIT, Objective
@@ -50,6 +50,8 @@ class State(NamedTuple):
     begin: npt.NDArray[np.int64]
     middle: npt.NDArray[np.int64]
     fresh: npt.NDArray[np.bool_]
+    used: npt.NDArray[np.int32]  # rules of a derivation of each example so far, as places in the rules above
+    ends: npt.NDArray[np.int64]
 
 
 class Checkpoint(Protocol):
@@ -110,12 +112,15 @@ def induce(
     search = Search(store, objective, seed_ids, config, engine, compiled)
     state = checkpoint.load() if checkpoint else None
     if state:
-        search.add(store.add_rules(_rules_of(state, vocabulary), vocabulary), ids[:0], state.fresh)
+        rules, derivations = _restored(state, vocabulary, store)
+        search.add(rules, ids[:0], state.fresh)
     partitions = np.array_split(ids, min(config.partitions, len(ids)))
     for partition, part in enumerate(partitions):
         done = 0
         if state and partition <= state.partition:
             search.add(part[:0], part)
+            if partition == state.partition:
+                search.derivations.restore(derivations)
             if partition < state.partition or state.finished:
                 continue
             done = state.step
@@ -125,8 +130,11 @@ def induce(
             actions = search.step()
             if checkpoint:
                 finished = actions == 0 or step == config.steps
-                rules = search.rules
-                checkpoint.save(State(partition, step, finished, *store.select(rules), search.fresh[rules]))
+                rules, (used, ends) = search.rules, search.derivations.now
+                places = np.searchsorted(rules, used).astype(np.int32)
+                checkpoint.save(
+                    State(partition, step, finished, *store.select(rules), search.fresh[rules], places, ends)
+                )
             if progress:
                 total = search.total() / UNIT
                 progress(
@@ -142,15 +150,18 @@ def induce(
     return _result(search, uses, vocabulary, float(objective.sizes()[ids].sum()) / UNIT)
 
 
-def _rules_of(state: State, vocabulary: Vocabulary) -> list[Rule]:
-    """Decode the rules of a state; kernels do not look at bounds, and the file may be of someone else."""
-    decode, values = vocabulary.decode, state.values
+def _restored(state: State, vocabulary: Vocabulary, store: RuleStore) -> tuple[npt.NDArray[np.int32], Ragged]:
+    """Give the rules of a state and the derivations; kernels do not look at bounds, and the file may be of others."""
+    decode, values, (used, ends) = vocabulary.decode, state.values, (state.used, state.ends)
     try:
         places = zip(state.begin[:-1].tolist(), state.middle.tolist(), state.begin[1:].tolist(), strict=True)
         rules = [Rule(decode(values[b:m]), decode(values[m:e])) for b, m, e in places]
         if state.fresh.dtype != bool or state.fresh.shape != (len(rules),):
             raise ValueError("one mark a rule")
-        return rules
+        if ends[0] != 0 or ends[-1] != len(used) or (np.diff(ends) < 0).any() or (used < 0).any():
+            raise ValueError("derivations end to end")
+        ids = store.add_rules(rules, vocabulary)
+        return ids, Ragged(ids[used], ends.astype(np.int64))
     except (ValueError, IndexError, TypeError) as error:
         raise InputError("the checkpoint does not hold rules of this run; start over with --no-resume") from error
 

@@ -23,12 +23,15 @@ import numpy.typing as npt
 from csl.engine import Threads
 from csl.errors import LimitWarning
 from csl.grammar.store import RuleStore
+from csl.grammar.vocabulary import Ragged
 from csl.induction.config import InductionConfig
+from csl.induction.derivations import Derivations
 from csl.induction.objective import UNIT, Costs, Ids, Objective
 from csl.kernels.budget import untimed
 from csl.kernels.cfg_chart import CompiledCfg, typable
+from csl.kernels.derivations import are_derivations
 from csl.kernels.derive import Parser, Trie, build_trie, derive_rules, remove_derivable
-from csl.kernels.flat import TARGET, Rules, max_arity, sides, take
+from csl.kernels.flat import SOURCE, TARGET, Rules, max_arity, sides, take
 from csl.kernels.hashing import Table, build_table
 from csl.kernels.nqg_split import touched
 from csl.kernels.select import best_candidates, execute
@@ -45,6 +48,7 @@ BATCH = 128  # derivations, after which is looked at how many items are left
 CHUNK = 2**21  # items of derivations one after the other, after which progress is shown
 NO_OUTPUT = 2**30  # bits, of outputs that can no longer be derived
 TOO_DEAR = 2**60  # the price of a rule that the output CFG refuses
+WORTH = 64  # derivations that are worth a second thread
 EVERY = 200  # rules, after which progress is shown
 
 
@@ -62,6 +66,7 @@ class Snapshot(NamedTuple):
     fresh: npt.NDArray[np.bool_]
     paired: npt.NDArray[np.bool_]
     pairs: Ids
+    derived: Ragged
 
 
 class Search:
@@ -79,6 +84,7 @@ class Search:
         self.store, self.objective, self.config, self._engine = store, objective, config, engine
         self._output_cfg = output_cfg
         self.examples = np.empty(0, np.int32)
+        self.derivations = Derivations()  # of the examples
         self.candidates = 0  # in the last step
         self.undecided = 0  # rules and examples whose derivation was given up in the final removal
         self._left = SHARE * 1000  # items for derivations
@@ -91,6 +97,7 @@ class Search:
         self._paired = np.zeros(0, np.bool_)  # rules whose pairs with all other rules alive are known
         self._valid = np.zeros(0, np.bool_)  # rules that the output CFG allows, as far as it was asked
         self._asked = np.zeros(0, np.bool_)
+        self._targets, self._typable = RuleStore(), np.zeros(0, np.bool_)  # those met; which the output CFG derives
         self._hashes = np.empty(0, np.uint64)  # of the erased sources
         self._pairs = np.empty((0, 3), np.int32)  # all (r_c, g, r_add) with r_c and g alive
         self.cover_store()
@@ -111,6 +118,7 @@ class Search:
         self.alive[rules] = True
         self.fresh[rules] = fresh
         self.examples = np.concatenate([self.examples, examples])
+        self.derivations.begin(examples)
 
     def replace(self, added: Ids, removed: Ids) -> None:
         """Put rules into the grammar and take others out, which the caller knows to be derivable or puts back later."""
@@ -120,7 +128,7 @@ class Search:
 
     def snapshot(self) -> Snapshot:
         """Return the state of the grammar, for `restore`."""
-        return Snapshot(self.alive.copy(), self.fresh.copy(), self._paired.copy(), self._pairs)
+        return Snapshot(self.alive.copy(), self.fresh.copy(), self._paired.copy(), self._pairs, self.derivations.now)
 
     def restore(self, state: Snapshot) -> None:
         """Go back to an earlier state; the store keeps what it has met since."""
@@ -128,8 +136,9 @@ class Search:
             array[:] = False
             array[: len(before)] = before
         self._pairs = state.pairs
+        self.derivations.restore(state.derived)
 
-    def derivations(self, examples: Ids) -> list[set[int]]:
+    def derive(self, examples: Ids) -> list[set[int]]:
         """Return the distinct rules of one derivation of each example; none if it cannot be derived."""
         return self._rules_used(self._chart(), examples, np.full(len(examples), -1, np.int32))
 
@@ -141,6 +150,7 @@ class Search:
         self.candidates = 0
         taken = self._act() if len(self._pairs) else 0
         self.cover_store()
+        self.derivations.update(self.alive)
         return taken
 
     def remove_derivable(self) -> None:
@@ -168,10 +178,14 @@ class Search:
         without it. Since the grammar only shrinks, a rule once found needed stays needed.
         """
         self._left, before = SHARE * max(1000, len(self.examples)), self.undecided
-        derivations = self.derivations(self.examples)
+        self.derivations.update(self.alive)
+        derivations, everything = _rows(*self.derivations.now), np.arange(len(self.examples))
+        state = (self.examples, *self.derivations.now, self._parser(self.alive))
+        unknown = np.flatnonzero(~self._engine.map(_are_derivations, everything, *state)).tolist()
+        for k, found in zip(unknown, self.derive(self.examples[unknown]), strict=True):
+            derivations[k] = found or {int(self.examples[k])}
         hard = self.undecided - before
-        own = self.examples[[not derivation for derivation in derivations]]
-        derivations = [found or {int(example)} for found, example in zip(derivations, self.examples, strict=True)]
+        own = self.examples[[k for k in unknown if derivations[k] == {int(self.examples[k])}]]
         self.alive[own] = True  # seeds with lone sources, as max_units bounds chains; or too ambiguous
         rules = self.removable()
         if hard:
@@ -214,8 +228,7 @@ class Search:
 
     def _rules_used(self, chart: Chart, queries: Ids, banned: Ids) -> list[set[int]]:
         """Return the distinct rules of one derivation of each query; none if it cannot be derived."""
-        used, offsets = (array.tolist() for array in self._derive(chart, queries, banned))
-        return [set(used[a:b]) for a, b in itertools.pairwise(offsets)]
+        return _rows(*self._derive(chart, queries, banned))
 
     def cover_store(self) -> None:
         """Let the arrays over rules cover all rules of the store."""
@@ -230,11 +243,16 @@ class Search:
     def valid(self, rules: Ids) -> npt.NDArray[np.bool_]:
         """Tell which rules the output CFG allows; it is asked about each once, and only where that matters."""
         new, cfg = np.unique(rules[~self._asked[rules]]), self._output_cfg
-        if len(new):
-            self._asked[new] = True
-            self._valid[new] = cfg is None or self._engine.map(_are_valid, new, self.store.arrays, cfg)
-        found: npt.NDArray[np.bool_] = self._valid[rules]
-        return found
+        if len(new) and cfg:
+            known = len(self._targets)
+            targets = self._targets.add_sides(self.store, new, TARGET, erased=False)
+            places = np.arange(known, len(self._targets), dtype=np.int32)
+            arguments = (places, self._targets.arrays, cfg)
+            found = self._engine.map(_are_typable, *arguments, doing="checking outputs of rules")
+            self._typable = np.concatenate([self._typable, found])
+            self._valid[new] = self._typable[targets]
+        self._asked[new] = True
+        return np.asarray(self._valid[rules])
 
     def removable(self) -> Ids:
         """Return the rules of the grammar that are no seeds."""
@@ -274,7 +292,7 @@ class Search:
     def _derive_within(self, most: int, chart: Chart, both: Ids) -> tuple[Ids, Costs, Costs]:
         """Derive rules with at most so many items each; also return how many each took."""
         state = (most, self.store.arrays, self.alive, chart.trie, chart.arity, self.config.max_units)
-        found = self._engine.chunks(_derive, both, *state, doing="deriving rules")
+        found = self._engine.chunks(_derive, both, *state, least=WORTH, doing="deriving rules")
         used, lengths, items = (
             np.concatenate(part) for part in zip(*((a, np.diff(b), c) for a, b, c in found), strict=True)
         )
@@ -290,8 +308,10 @@ class Search:
         rules, (hints, offsets), done = order[perhaps], take(hints, offsets, perhaps), 0
         while done < len(rules) and self._left > 0:
             arguments = (parser, untimed(ITEMS), rules[done:], hints, offsets[done:], CHUNK)
-            number, given_up, items = self._engine.call(remove_derivable, *arguments)
-            done, self._left, self.undecided = done + number, self._left - items, self.undecided + given_up
+            used, ends, given_up, items = self._engine.call(remove_derivable, *arguments)
+            gone = np.flatnonzero(np.diff(ends))
+            self.derivations.note(rules[done + gone], used, np.append(ends[gone], ends[-1]))
+            done, self._left, self.undecided = done + len(ends) - 1, self._left - items, self.undecided + given_up
             if done < len(rules):
                 log.progress(f"removing derivable rules: {done:,} of {len(rules):,} checked")
         self.undecided += len(rules) - done
@@ -385,11 +405,12 @@ class Search:
 
         Most are made up by one of their pairs; only the others need a look.
         """
-        r_c, g, r_add = self._pairs.T
-        made_up = np.zeros(len(self.alive), np.bool_)
-        made_up[r_c[self.alive[g] & self.alive[r_add]]] = True
-        rest = removed[~made_up[removed]]
-        _, offsets = self._derive(self._chart(), rest, np.full(len(rest), -1, np.int32))
+        pairs = self._pairs[self.alive[self._pairs[:, 1:]].all(axis=1)]
+        made_up, first = np.unique(pairs[:, 0], return_index=True)
+        self.derivations.note(made_up, pairs[first, 1:].ravel(), np.arange(0, 2 * len(first) + 1, 2))
+        rest = np.setdiff1d(removed, made_up)
+        used, offsets = self._derive(self._chart(), rest, np.full(len(rest), -1, np.int32))
+        self.derivations.note(rest, used, offsets)
         self.alive[rest[np.diff(offsets) == 0]] = True
 
 
@@ -399,9 +420,20 @@ def without_terminals(rules: Rules, ids: Ids) -> npt.NDArray[np.bool_]:
     return np.asarray(terminals[rules.begin[ids + 1]] == terminals[rules.begin[ids]])
 
 
-def _are_valid(ids: Ids, rules: Rules, output_cfg: CompiledCfg) -> npt.NDArray[np.bool_]:
-    """Tell whether the output CFG allows the targets of rules."""
-    return typable(output_cfg, *sides(rules, ids, TARGET))
+def _rows(values: Ids, offsets: Costs) -> list[set[int]]:
+    """Give the distinct values of each row."""
+    numbers = values.tolist()
+    return [set(numbers[a:b]) for a, b in itertools.pairwise(offsets.tolist())]
+
+
+def _are_derivations(places: Ids, examples: Ids, values: Ids, offsets: Costs, parser: Parser) -> npt.NDArray[np.bool_]:
+    """Tell whether examples can be derived by the rules of their derivations alone."""
+    return np.asarray(are_derivations(parser, untimed(ITEMS), examples[places], *take(values, offsets, places)))
+
+
+def _are_typable(ids: Ids, targets: Rules, output_cfg: CompiledCfg) -> npt.NDArray[np.bool_]:
+    """Tell which targets, kept as sources, the output CFG derives."""
+    return typable(output_cfg, *sides(targets, ids, SOURCE))
 
 
 def _derive(

@@ -32,6 +32,7 @@ class Trie(NamedTuple):
     children: npt.NDArray[np.int32]
     head: npt.NDArray[np.int32]  # node → first rule whose source ends there, −1 = none
     following: npt.NDArray[np.int32]  # rule → next rule with the same erased source
+    marks: npt.NDArray[np.uint64]  # rule → `marks_of` its target
     lone: int  # the node of a lone nonterminal, −1 = none
 
 
@@ -54,7 +55,10 @@ class Query(NamedTuple):
 
 
 class Chart(NamedTuple):
-    """What of y each span of x derives: cell i · (n + 1) + j holds the first item of the span [i, j), or −1."""
+    """What of y each span of x derives: cell i · (n + 1) + j holds the first item of the span [i, j).
+
+    It is negative if there is none: −k in a complete row i if the k − 1 cells after it have none either.
+    """
 
     cells: npt.NDArray[np.int32]
     items: npt.NDArray[np.int32]
@@ -74,6 +78,16 @@ def edge(trie, node, symbol):
 
 
 @kernel
+def marks_of(values):
+    """Mark which terminals are there, a bit each, that some share: what a rule has and an output lacks rules it out."""
+    marks = np.uint64(0)
+    for p in range(len(values)):
+        if values[p] > 0:
+            marks |= np.uint64(1) << np.uint64(values[p] & 63)
+    return marks
+
+
+@kernel
 def build_trie(rules, ids):
     """Build the trie of the given rules; chains keep their order."""
     values, begin, middle = rules
@@ -86,7 +100,7 @@ def build_trie(rules, ids):
     keys = np.zeros(capacity, np.uint64)
     children = np.full(capacity, -1, np.int32)
     head = np.full(symbols, -1, np.int32)
-    following = np.full(len(middle), -1, np.int32)
+    following, marks = np.full(len(middle), -1, np.int32), np.zeros(len(middle), np.uint64)
     nodes, lone = 1, -1
     for k in range(len(ids) - 1, -1, -1):
         r = ids[k]
@@ -103,7 +117,8 @@ def build_trie(rules, ids):
             node = children[slot]
         following[r] = head[node]
         head[node] = r
-    return Trie(keys, children, head[:nodes].copy(), following, lone)
+        marks[r] = marks_of(values[middle[r] : begin[r + 1]])
+    return Trie(keys, children, head[:nodes].copy(), following, marks, lone)
 
 
 @kernel
@@ -214,12 +229,14 @@ def _walk(trie, arity, x, cells, stack, done, bucket, most):
             continue
         nonterminal = edge(trie, node, np.int32(0)) if spans < arity else -1
         if nonterminal >= 0:
-            for end in range(at + 1, n + 1):
-                cell = at * (n + 1) + end
-                if cells[cell] >= 0:
-                    stack = _pushed(stack, depth, state, nonterminal, np.int64(end), spans + 1)
-                    stack[depth, 3 + spans] = cell
-                    depth += 1
+            cell = at * (n + 1) + at + 1
+            while cell < (at + 1) * (n + 1):
+                if cells[cell] < 0:
+                    cell -= cells[cell]
+                    continue
+                stack = _pushed(stack, depth, state, nonterminal, np.int64(cell % (n + 1)), spans + 1)
+                stack[depth, 3 + spans] = cell
+                depth, cell = depth + 1, cell + 1
         child = edge(trie, node, x[at]) if x[at] > 0 else -1
         if child >= 0:
             stack = _pushed(stack, depth, state, child, np.int64(at + 1), np.int64(spans))
@@ -228,26 +245,100 @@ def _walk(trie, arity, x, cells, stack, done, bucket, most):
 
 
 @kernel
-def _apply(rules, rule, y, spans, cell, chart, chosen, most):
-    """Apply a rule to every choice of items of the cells `spans`; add what it derives to the cell.
-
-    Returns the chart and the number of steps, which is no more than `most` by much.
-    """
-    values, a, b = rules.values, rules.middle[rule], rules.begin[rule + 1]
-    steps, more = 0, True
-    for t in range(len(spans)):
-        chosen[t] = chart.cells[spans[t]]
-    while more:
-        steps += 1 + len(y) // PLACES
-        place, length = first_place(values, a, b, y, chart.items, chosen)
-        if place >= 0:
-            chart = add_item(chart, cell, place, length, np.int64(0), rule, chosen[: len(spans)])
-        more = next_choice(chart, spans, chosen, -1) and steps <= most
-    return chart, steps
+def _is_at(y, q, items, item):
+    """Tell whether what an item derives is at place q of y."""
+    start, n = items[item, START], items[item, LENGTH]
+    if q + n > len(y):
+        return False
+    t = 0
+    while t < n and y[start + t] == y[q + t]:
+        t += 1
+    return t == n
 
 
 @kernel
-def _apply_lone(parser, query, cell, chart, chosen, most):
+def _first_same(y, place, length):
+    """Return the first place of y that has the same as `y[place:place + length]`."""
+    for q in range(place):
+        t = 0
+        while t < length and y[q + t] == y[place + t]:
+            t += 1
+        if t == length:
+            return q
+    return place
+
+
+@kernel
+def _follow(values, a, b, y, place, items, chosen):
+    """Follow the target `values[a:b]` from a place of y, up to a nonterminal without an item.
+
+    Returns where it ends, in the target and in y; the latter is −1 if y has something else.
+    """
+    p, q = np.int64(a), np.int64(place)
+    while p < b and (values[p] > 0 or chosen[-values[p] - 1] >= 0):
+        if values[p] > 0:
+            if q == len(y) or y[q] != values[p]:
+                return p, -1
+            q += 1
+        else:
+            item = chosen[-values[p] - 1]
+            if not _is_at(y, q, items, item):
+                return p, -1
+            q += items[item, LENGTH]
+        p += 1
+    return p, q
+
+
+@kernel
+def _apply(rules, rule, y, spans, cell, chart, room, most):
+    """Apply a rule to items of the cells `spans`, in each way that is in y; add what it derives to the cell.
+
+    The target is followed from each place of y; at a nonterminal each item is tried that y has there. `room` has the
+    item of each nonterminal, −1 before one is chosen; and of the choices on the way the nonterminal, its place in the
+    target, and that in y. Returns the chart and the number of steps, which is no more than `most` by much.
+    """
+    values, a, b = rules.values, rules.middle[rule], rules.begin[rule + 1]
+    chosen, steps, looked = room[0], 1 + len(y) // PLACES, 0
+    for t in range(len(spans)):
+        chosen[t] = chart.cells[spans[t]]
+    if b - a == 1 and values[a] < 0:  # what is there is known
+        item = chart.cells[spans[-values[a] - 1]]
+        while item >= 0:
+            chosen[-values[a] - 1] = item
+            start, length = np.int64(chart.items[item, START]), np.int64(chart.items[item, LENGTH])
+            chart = add_item(chart, cell, start, length, np.int64(0), rule, chosen[: len(spans)])
+            item, steps = chart.items[item, NEXT], steps + 1
+        return chart, steps
+    for t in range(a, b):
+        if values[t] < 0:
+            chosen[-values[t] - 1] = -1
+    for place in range(len(y)):
+        depth, (p, q) = 0, _follow(values, a, b, y, place, chart.items, chosen)
+        while (q >= 0 or depth > 0) and steps + looked // PLACES <= most:
+            if q >= 0 and p == b:
+                first = _first_same(y, place, q - place)
+                chart = add_item(chart, cell, first, q - place, np.int64(0), rule, chosen[: len(spans)])
+                q = -1
+                continue
+            if q >= 0:
+                room[1, depth], room[2, depth], room[3, depth] = -values[p] - 1, p, q
+                item = chart.cells[spans[-values[p] - 1]]
+                depth += 1
+            else:
+                item = chart.items[chosen[room[1, depth - 1]], NEXT]
+            k, p, q = room[1, depth - 1], np.int64(room[2, depth - 1]), np.int64(room[3, depth - 1])
+            while item >= 0 and not _is_at(y, q, chart.items, item):
+                item, looked = chart.items[item, NEXT], looked + 1
+            chosen[k], looked = item, looked + 1
+            if item >= 0:
+                p, q = _follow(values, p, b, y, q, chart.items, chosen)
+            else:
+                depth, q = depth - 1, -1
+    return chart, steps + looked // PLACES
+
+
+@kernel
+def _apply_lone(parser, query, cell, chart, chosen, lacks, most):
     """Close a cell under the rules whose source is a lone nonterminal; return also the number of steps."""
     (values, begin, middle), trie, steps, y = parser.rules, parser.trie, 0, query.y
     item = chart.cells[cell]
@@ -256,7 +347,7 @@ def _apply_lone(parser, query, cell, chart, chosen, most):
         rule = trie.head[trie.lone] if units <= parser.max_units else np.int32(-1)
         while rule >= 0:
             steps += 1
-            if parser.alive[rule] and rule != query.banned:
+            if parser.alive[rule] and rule != query.banned and trie.marks[rule] & lacks == 0:
                 steps += len(y) // PLACES
                 chosen[0] = item
                 place, length = first_place(values, middle[rule], begin[rule + 1], y, chart.items, chosen)
@@ -273,7 +364,7 @@ def pair_chart(parser, query, budget, work):
 
     Returns the chart and the number of items used; if they are more than the budget, the chart is not complete.
     """
-    (x, y, banned), rules, trie, alive = query, parser.rules, parser.trie, parser.alive
+    (x, y, banned), trie, alive = query, parser.trie, parser.alive
     n, has_units = len(x), trie.lone >= 0 and trie.head[trie.lone] >= 0
     used = (n + 1) * (n + 1) // ENTRIES
     if spent(budget, used):
@@ -282,7 +373,7 @@ def pair_chart(parser, query, budget, work):
     width = 3 + parser.arity
     stack, done = np.empty((64, width), np.int32), np.empty((64, width), np.int32)
     bucket = np.empty(n + 1, np.int32)
-    chosen = np.empty(parser.arity, np.int32)
+    room, lacks = np.empty((4, parser.arity), np.int32), ~marks_of(y)
     for i in range(n - 1, -1, -1):
         bucket[:] = -1
         bucket[0] = 0
@@ -290,7 +381,7 @@ def pair_chart(parser, query, budget, work):
         if x[i] < 0:
             for p in range(len(y)):
                 if y[p] == x[i]:
-                    chart = add_item(chart, i * (n + 1) + i + 1, p, np.int64(1), np.int64(0), np.int32(-1), chosen[:0])
+                    chart = add_item(chart, i * (n + 1) + i + 1, p, np.int64(1), np.int64(0), np.int32(-1), room[0, :0])
                     break
         if start >= 0:
             stack[0, 0], stack[0, 1], stack[0, 2] = start, i + 1, 0
@@ -305,19 +396,25 @@ def pair_chart(parser, query, budget, work):
                 rule = trie.head[done[match, 0]]
                 spans = done[match, 3 : 3 + done[match, 2]]
                 while rule >= 0:
-                    if alive[rule] and rule != banned:
-                        chart, steps = _apply(rules, rule, y, spans, cell, chart, chosen, budget.items - used)
+                    used += 1
+                    if alive[rule] and rule != banned and trie.marks[rule] & lacks == 0:
+                        chart, steps = _apply(parser.rules, rule, y, spans, cell, chart, room, budget.items - used)
                         used += steps
                     rule = trie.following[rule]
                 match = done[match, 1] if used <= budget.items else -1
             if trie.lone >= 0 and chart.cells[cell] >= 0:
                 if has_units:
-                    chart, steps = _apply_lone(parser, query, cell, chart, chosen, budget.items - used)
+                    chart, steps = _apply_lone(parser, query, cell, chart, room[0], lacks, budget.items - used)
                     used += steps
                 start = trie.lone
                 stack[0, 0], stack[0, 1], stack[0, 2], stack[0, 3] = start, j, 1, cell
             if spent(budget, used):
                 return chart, used
+        empty = 0
+        for cell in range(i * (n + 1) + n, i * (n + 1) + i, -1):
+            empty = empty + 1 if chart.cells[cell] < 0 else 0
+            if empty > 0:
+                chart.cells[cell] = -empty
     return chart, used
 
 
@@ -390,21 +487,31 @@ def remove_derivable(parser, budget, order, hints, hint_offsets, most):
 
     `hints[hint_offsets[k]:hint_offsets[k + 1]]` are the rules of a derivation of `order[k]` without itself, found
     earlier: good for as long as they are alive (paper: "we check if we can just remove r_c"). After more than `most`
-    items the rest is left. Returns how many rules were looked at, how many of them given up, and the items used.
+    items the rest is left. Returns, end to end, the rules of the derivations of those looked at, and their offsets, an
+    empty span for what stays; and how many of them were given up, and the items used.
     """
     work = np.empty((256, CHILD + parser.arity), np.int32)
+    offsets = np.zeros(len(order) + 1, np.int64)
+    out, count = np.empty(1024, np.int32), np.int64(0)
     done, given_up, total = 0, 0, 0
     while done < len(order) and total <= most:
         r = order[done]
         derivable = True
         for p in range(hint_offsets[done], hint_offsets[done + 1]):
             derivable &= parser.alive[hints[p]]
-        if not derivable:
+        if derivable:
+            out = reserve(out, count + hint_offsets[done + 1] - hint_offsets[done])
+            copy_to(out[count:], hints[hint_offsets[done] : hint_offsets[done + 1]])
+            count += hint_offsets[done + 1] - hint_offsets[done]
+        else:
             goal, work, used = derive(parser, rule_query(parser.rules, r, r), budget, work)
             derivable = goal >= 0
             given_up += spent(budget, used)
             total += used
+            if derivable:
+                out, count = _collect(parser.rules, work, goal, out, count)
         if derivable:
             parser.alive[r] = False
         done += 1
-    return done, given_up, total
+        offsets[done] = count
+    return out[:count].copy(), offsets[: done + 1].copy(), given_up, total

@@ -24,7 +24,7 @@ from csl.runs.recipe import AUTO, InductionOptions, only
 from csl.runs.stage import Stage, Work
 
 log = Log("induce")
-ARRAYS = ("values", "begin", "middle", "fresh")
+ARRAYS = ("values", "begin", "middle", "fresh", "used", "ends")
 BEST = 10  # rules that save most, kept with the figures
 
 
