@@ -36,7 +36,7 @@ def shared_data() -> Path:
 @pytest.fixture(autouse=True, scope="session")
 def _small_work_is_spread_too() -> None:
     """Let engines share even the small work of tests, so that these see what depends on the number of workers."""
-    engine.SMALL = 2
+    engine.BRIEF = 0.0
 
 
 @pytest.fixture(autouse=True, scope="session")

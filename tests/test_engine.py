@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from csl import engine
 from csl.engine import Threads
 
 Ints = npt.NDArray[np.int64]
@@ -27,6 +28,17 @@ def test_the_number_of_parts_can_be_fixed(threads: int) -> None:
     assert [len(part) for part in Threads(threads).chunks(np.copy, np.arange(10), parts=4)] == [3, 3, 2, 2]
 
 
-def test_few_items_stay_together() -> None:
-    assert len(Threads(2).chunks(np.copy, np.arange(1), least=2)) == 1
-    assert len(Threads(2).chunks(np.copy, np.arange(2), least=2)) > 1
+def test_brief_work_is_not_cut_once_its_pace_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "BRIEF", 60.0)
+    threads = Threads(2)
+    threads.chunks(np.copy, np.arange(3))
+    assert len(threads.chunks(np.copy, np.arange(1000))) == 1
+    monkeypatch.setattr(engine, "BRIEF", 0.0)
+    assert len(threads.chunks(np.copy, np.arange(1000))) > 1
+
+
+def test_results_can_be_taken_as_they_come() -> None:
+    seen = [part.sum() for part in Threads(2).stream(np.copy, np.arange(100))]
+    assert len(seen) > 1
+    assert sum(seen) == 99 * 50
+    assert [part.tolist() for part in Threads(2).stream(np.copy, np.arange(0))] == [[]]

@@ -1,15 +1,16 @@
 """Work over many items, spread over threads, for kernels that release the GIL. Nothing is copied.
 
 A function is applied to chunks of items, and the results come in order: any number of threads gives the same bytes.
-Even a single thread is one beside the main thread, which waits: so Ctrl-C is answered while a kernel runs. Work is cut
-into chunks of about a quarter of a second, so that progress can be shown and work nobody waits for any more soon ends.
+Even a single thread is one beside the main thread, which waits, or takes results as they come: so Ctrl-C is answered
+while a kernel runs. Work is cut into chunks of about a quarter of a second, so that progress can be shown and work
+nobody waits for any more soon ends. How long an item takes is known from the chunks before, also of earlier calls.
 """
 
 import os
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any
@@ -20,8 +21,8 @@ from csl.errors import InputError
 from csl.log import Log
 
 log = Log("engine")
-SMALL = 1000  # items that are not worth a second thread, unless a call says otherwise
 PACE = 0.25  # seconds that a chunk should take, at most
+BRIEF = 0.001  # seconds that it should take, at least: less is not worth a second thread
 LOOK = 0.5  # seconds between two looks at whether a signal came
 SHOWN = 1.0  # seconds after which progress is shown
 
@@ -34,6 +35,7 @@ class Threads:
             raise InputError(f"threads must be at least 1, not {number}")
         self.number = number
         self._started: tuple[int, ThreadPoolExecutor] | None = None  # and the process that they are of
+        self._paces: dict[Callable[..., Any], float] = {}  # seconds that an item of a function takes
 
     def __reduce__(self) -> tuple[type["Threads"], tuple[int]]:
         return Threads, (self.number,)  # another process starts threads of its own
@@ -51,57 +53,57 @@ class Threads:
         items: Any,
         *state: Any,
         parts: int = 0,
-        least: int | None = None,
         doing: str = "",
     ) -> list[Any]:
         """Call `function(chunk, *state)` for chunks of `items`; return the results in order.
 
-        `parts` fixes the number of chunks, for results that depend on it, such as sums of floats. Fewer than `least`
-        items are not spread. If it takes long, progress is reported with the words `doing`.
+        `parts` fixes the number of chunks, for results that depend on it, such as sums of floats. If it takes long,
+        progress is reported with the words `doing`.
         """
-        if parts or not len(items):
-            chunks = np.array_split(items, parts or 1)
+        if parts:
+            chunks = np.array_split(items, parts)
             if self.number == 1:  # one turn of the thread, not one for each
                 return list(self.call(lambda: [function(chunk, *state) for chunk in chunks]))
             return list(map(_result, [self._submit(function, chunk, *state) for chunk in chunks]))
-        few = len(items) < (SMALL if least is None else min(least, SMALL))
-        return self._paced(lambda chunk: function(chunk, *state), items, 1 if few else 0, doing)
+        return list(self.stream(function, items, *state, doing=doing))
 
-    def map(
-        self, function: Callable[..., Any], items: Any, *state: Any, least: int | None = None, doing: str = ""
-    ) -> Any:
+    def map(self, function: Callable[..., Any], items: Any, *state: Any, doing: str = "") -> Any:
         """Like `chunks`, for functions that return one result an item: the results as one array."""
-        return np.concatenate(self.chunks(function, items, *state, least=least, doing=doing))
+        return np.concatenate(self.chunks(function, items, *state, doing=doing))
 
     def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Call a function that may take long, so that Ctrl-C is answered meanwhile."""
         return _result(self._submit(function, *arguments))
 
-    def _paced(self, function: Callable[..., Any], items: Any, workers: int, doing: str) -> list[Any]:
-        """Apply the function to chunks whose size follows from the time that those before them took."""
+    def stream(self, function: Callable[..., Any], items: Any, *state: Any, doing: str = "") -> Iterator[Any]:
+        """Like `chunks`, but yield results as they come: threads go on while the caller works with one."""
+        if not len(items):
+            yield self.call(function, items, *state)  # for its shape
 
         def timed(chunk: Any) -> tuple[Any, int, float]:
             begin = time.perf_counter()
-            return function(chunk), len(chunk), time.perf_counter() - begin
+            return function(chunk, *state), len(chunk), time.perf_counter() - begin
 
-        start, size, at, done, results = time.perf_counter(), 1, 0, 0, []
+        most = 1 if self.number == 1 else 2 * self.number  # chunks under way or waiting
+        start, at, done, size = time.perf_counter(), 0, 0, 0
         waiting: deque[Future[tuple[Any, int, float]]] = deque()
         try:
             while done < len(items):
-                while at < len(items) and len(waiting) < (workers or 2 * self.number):
+                while at < len(items) and len(waiting) < most:
+                    pace = self._paces.get(function)
+                    share = -(-(len(items) - at) // most)  # all threads should come to the end together
+                    size = max(int(BRIEF / pace), min(share, int(PACE / pace)), 1) if pace else 2 * size or 1
                     waiting.append(self._submit(timed, items[at : at + size]))
                     at += size
                 result, number, seconds = _result(waiting.popleft())
-                results.append(result)
+                self._paces[function] = max(seconds, 1e-6) / number
                 done += number
-                rest = -(-(len(items) - at) // (2 * self.number))  # all threads should come to the end together
-                size = max(1, min(2 * max(size, number), int(number * PACE / max(seconds, 1e-6)), rest))
+                yield result
                 if doing and time.perf_counter() - start > SHOWN:
                     log.progress(f"{doing}: {done:,} of {len(items):,}")
         finally:
             for future in waiting:
                 future.cancel()
-        return results
 
     def _submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
         """Let a thread of the pool do it; a thread that is not the main one can do it itself."""

@@ -56,8 +56,9 @@ class Vocabulary:
         """Encode symbol sequences; new tokens are added."""
         values: list[int] = []
         offsets = [0]
+        known = self._ids
         for side in sides:
-            values.extend(-s.index if isinstance(s, Nt) else self.add(s) for s in side)
+            values += [known.get(s) or self.add(s) if isinstance(s, str) else -s.index for s in side]
             offsets.append(len(values))
         return Ragged(np.array(values, np.int32), np.array(offsets, np.int64))
 
@@ -72,4 +73,5 @@ class Vocabulary:
 
     def decode(self, symbols: Iterable[int]) -> tuple[Symbol, ...]:
         """Turn encoded symbols back."""
-        return tuple(Nt(-s) if s < 0 else self._tokens[s] for s in symbols)
+        tokens = self._tokens
+        return tuple([tokens[s] if s > 0 else Nt(-s) for s in symbols])

@@ -103,7 +103,7 @@ def induce(
         raise InputError(f"search {config.search} compares grammars by the objective csl; use it with objective csl")
     weights = Counter(examples)
     ordered = sorted(weights, key=lambda e: (len(e.source_text), e.source_text, e.target_text))
-    vocabulary, store = Vocabulary(), RuleStore()
+    vocabulary, store, seeds = Vocabulary(), RuleStore(), list(seeds)
     ids = store.add_examples(ordered, vocabulary)
     seed_ids = store.add_rules(seeds, vocabulary)
     compiled = output_cfg.compiled(vocabulary) if output_cfg else None
@@ -147,7 +147,9 @@ def induce(
         log.info(f"{search.undecided:,} derivations were too ambiguous to decide: rules that may be superfluous stay")
     elif config.search != "paper":
         uses = deepen(search) or uses
-    return _result(search, uses, vocabulary, float(objective.sizes()[ids].sum()) / UNIT)
+    known = dict(zip(seed_ids.tolist(), seeds, strict=True))
+    rules = [(known.get(i) or store.rule(i, vocabulary), i) for i in search.rules.tolist()]
+    return _result(search, rules, uses, float(objective.sizes()[ids].sum()) / UNIT)
 
 
 def _restored(state: State, vocabulary: Vocabulary, store: RuleStore) -> tuple[npt.NDArray[np.int32], Ragged]:
@@ -175,16 +177,14 @@ def check(examples: Sequence[Example]) -> None:
             raise InputError(f"example {k} has an empty side")
 
 
-def _result(search: Search, uses: dict[int, int], vocabulary: Vocabulary, size_before: float) -> Induced:
-    """Decode the grammar, the rules with fewest nonterminals first."""
+def _result(search: Search, found: list[tuple[Rule, int]], uses: dict[int, int], size_before: float) -> Induced:
+    """Give the grammar, whose rules have these ids, with what is known of it; rules with fewest nonterminals first."""
     cost = search.objective.costs(search.rules) / UNIT
-    found = [(search.store.rule(i, vocabulary), i) for i in search.rules.tolist()]
-    order = sorted((rule.arity, str(rule), k) for k, (rule, _) in enumerate(found))
-    rules = [found[k] for _, _, k in order]
+    found.sort(key=lambda each: (each[0].arity, str(each[0])))
     return Induced(
-        Grammar([rule for rule, _ in rules]),
+        Grammar([rule for rule, _ in found]),
         size_before,
         search.total() / UNIT,
-        {rule: float(cost[i]) for rule, i in rules},
-        {rule: uses[i] for rule, i in rules},
+        {rule: float(cost[i]) for rule, i in found},
+        {rule: uses[i] for rule, i in found},
     )

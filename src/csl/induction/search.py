@@ -48,7 +48,6 @@ BATCH = 128  # derivations, after which is looked at how many items are left
 CHUNK = 2**21  # items of derivations one after the other, after which progress is shown
 NO_OUTPUT = 2**30  # bits, of outputs that can no longer be derived
 TOO_DEAR = 2**60  # the price of a rule that the output CFG refuses
-WORTH = 64  # derivations that are worth a second thread
 EVERY = 200  # rules, after which progress is shown
 
 
@@ -292,7 +291,7 @@ class Search:
     def _derive_within(self, most: int, chart: Chart, both: Ids) -> tuple[Ids, Costs, Costs]:
         """Derive rules with at most so many items each; also return how many each took."""
         state = (most, self.store.arrays, self.alive, chart.trie, chart.arity, self.config.max_units)
-        found = self._engine.chunks(_derive, both, *state, least=WORTH, doing="deriving rules")
+        found = self._engine.chunks(_derive, both, *state, doing="deriving rules")
         used, lengths, items = (
             np.concatenate(part) for part in zip(*((a, np.diff(b), c) for a, b, c in found), strict=True)
         )
@@ -336,7 +335,7 @@ class Search:
         table, config = build_table(self._hashes, partners), self.config
         shape = Shape(config.max_nonterminals, config.repeated_target, config.lone_target)
         state = (self.store.arrays, table, shape)
-        found = self._engine.chunks(_unify, rules[~self._seed[rules]], *state, doing="looking for candidates: rules")
+        found = self._engine.stream(_unify, rules[~self._seed[rules]], *state, doing="looking for candidates: rules")
         return np.concatenate([np.column_stack([pairs, self.store.add(candidates)]) for pairs, candidates in found])
 
     def _act(self) -> int:

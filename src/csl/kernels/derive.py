@@ -33,6 +33,7 @@ class Trie(NamedTuple):
     head: npt.NDArray[np.int32]  # node → first rule whose source ends there, −1 = none
     following: npt.NDArray[np.int32]  # rule → next rule with the same erased source
     marks: npt.NDArray[np.uint64]  # rule → `marks_of` its target
+    shared: npt.NDArray[np.uint64]  # node → the marks that all rules there and below have
     lone: int  # the node of a lone nonterminal, −1 = none
 
 
@@ -101,10 +102,10 @@ def build_trie(rules, ids):
     children = np.full(capacity, -1, np.int32)
     head = np.full(symbols, -1, np.int32)
     following, marks = np.full(len(middle), -1, np.int32), np.zeros(len(middle), np.uint64)
-    nodes, lone = 1, -1
+    shared, nodes, lone = np.full(symbols, ~np.uint64(0), np.uint64), 1, -1
     for k in range(len(ids) - 1, -1, -1):
         r = ids[k]
-        node = 0
+        node, marks[r] = 0, marks_of(values[middle[r] : begin[r + 1]])
         for p in range(begin[r], middle[r]):
             key = (np.uint64(node) << np.uint64(32)) | np.uint64(max(values[p], 0))
             slot = find_slot(keys, children, key)
@@ -115,10 +116,10 @@ def build_trie(rules, ids):
                     lone = nodes
                 nodes += 1
             node = children[slot]
+            shared[node] &= marks[r]
         following[r] = head[node]
         head[node] = r
-        marks[r] = marks_of(values[middle[r] : begin[r + 1]])
-    return Trie(keys, children, head[:nodes].copy(), following, marks, lone)
+    return Trie(keys, children, head[:nodes].copy(), following, marks, shared[:nodes].copy(), lone)
 
 
 @kernel
@@ -203,8 +204,10 @@ def _pushed(stack, depth, state, node, at, spans):
 
 
 @kernel
-def _walk(trie, arity, x, cells, stack, done, bucket, most):
+def _walk(trie, arity, x, lacks, cells, stack, done, bucket, most):
     """Walk on from the state at the bottom of the stack; whole sources that are met go to the bucket of their end.
+
+    Nodes below which all rules write what the output lacks are not entered.
 
     A state is (node, position, number of spans taken, the cells of these spans); a finished match is the same with the
     next match of its bucket in place of the position. `bucket[0]`, where no source ends, counts the matches. Returns
@@ -228,7 +231,7 @@ def _walk(trie, arity, x, cells, stack, done, bucket, most):
         if at == n:
             continue
         nonterminal = edge(trie, node, np.int32(0)) if spans < arity else -1
-        if nonterminal >= 0:
+        if nonterminal >= 0 and trie.shared[nonterminal] & lacks == 0:
             cell = at * (n + 1) + at + 1
             while cell < (at + 1) * (n + 1):
                 if cells[cell] < 0:
@@ -238,7 +241,7 @@ def _walk(trie, arity, x, cells, stack, done, bucket, most):
                 stack[depth, 3 + spans] = cell
                 depth, cell = depth + 1, cell + 1
         child = edge(trie, node, x[at]) if x[at] > 0 else -1
-        if child >= 0:
+        if child >= 0 and trie.shared[child] & lacks == 0:
             stack = _pushed(stack, depth, state, child, np.int64(at + 1), np.int64(spans))
             depth += 1
     return stack, done, steps
@@ -313,6 +316,8 @@ def _apply(rules, rule, y, spans, cell, chart, room, most):
         if values[t] < 0:
             chosen[-values[t] - 1] = -1
     for place in range(len(y)):
+        if values[a] > 0 and y[place] != values[a]:
+            continue
         depth, (p, q) = 0, _follow(values, a, b, y, place, chart.items, chosen)
         while (q >= 0 or depth > 0) and steps + looked // PLACES <= most:
             if q >= 0 and p == b:
@@ -388,7 +393,8 @@ def pair_chart(parser, query, budget, work):
         for j in range(i + 1, n + 1):
             cell = i * (n + 1) + j
             if start >= 0:
-                stack, done, steps = _walk(trie, parser.arity, x, chart.cells, stack, done, bucket, budget.items - used)
+                most = budget.items - used
+                stack, done, steps = _walk(trie, parser.arity, x, lacks, chart.cells, stack, done, bucket, most)
                 used += steps
                 start = -1
             match = bucket[j]

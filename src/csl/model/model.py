@@ -32,7 +32,7 @@ from csl.kernels.source_chart import Forests
 from csl.model.config import Inference
 from csl.model.storage import load_model, save_model
 from csl.parsing.derivation import MAX_OUTPUT, Derivation
-from csl.parsing.deriver import BATCH, CHUNK, DEFAULT, Batch, Deriver, products
+from csl.parsing.deriver import BATCH, DEFAULT, Batch, Deriver, products
 from csl.parsing.forest import Places
 from csl.parsing.limits import Abstained, Limits, given_up
 
@@ -189,7 +189,7 @@ class Model:
         outcomes: list[Parse | Abstained] = [Abstained.NOT_COVERED] * len(sources)
         if not self._skips_types:
             state = (self, sources, limits)
-            found = engine.chunks(_best, np.arange(len(sources)), *state, least=CHUNK, doing="parsing inputs")
+            found = engine.chunks(_best, np.arange(len(sources)), *state, doing="parsing inputs")
             outcomes = [self._outcome(*best) for part in found for best in part]
         if self.output_cfg is not None:
             rest = [k for k, outcome in enumerate(outcomes) if outcome is Abstained.NOT_COVERED]
@@ -238,14 +238,14 @@ class Model:
         self, examples: Sequence[Example], engine: Threads = ONE_THREAD, limits: Limits = DEFAULT
     ) -> FloatArray:
         """Log p(x, y) of many pairs."""
-        return engine.map(_log_probs, np.arange(len(examples)), self, examples, limits, least=CHUNK)
+        return engine.map(_log_probs, np.arange(len(examples)), self, examples, limits)
 
     def log_prob_inputs(
         self, sources: Sequence[Sequence[str]], engine: Threads = ONE_THREAD, limits: Limits = DEFAULT
     ) -> FloatArray:
         """Log p(x) of inputs, summed over all derivations to any output."""
         sources = [_tokens(source) for source in sources]
-        return engine.map(_log_prob_inputs, np.arange(len(sources)), self, sources, limits, least=CHUNK)
+        return engine.map(_log_prob_inputs, np.arange(len(sources)), self, sources, limits)
 
     def log_inside(self, forests: Forests, limits: Limits = DEFAULT) -> FloatArray:
         """Log of the sum of p(z) over the derivations in each forest; nan if that is given up."""

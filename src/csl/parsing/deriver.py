@@ -30,7 +30,6 @@ from csl.parsing.limits import AmbiguityError, Limits
 
 DEFAULT = Limits()
 READABLE = Limits(items=2**20)  # for a forest that is turned into Python objects: a second or two
-CHUNK = 64  # inputs worth a second worker
 BATCH = 1024  # inputs whose forests are in memory at once, if there is room
 UNLIMITED = 2**62  # items of a forest
 ALL_ITEMS = 2**28  # to derive many pairs, each with an even share, …
@@ -147,7 +146,7 @@ class Deriver:
         x, y = (self.encode(getattr(example, side) for example in examples) for side in ("source", "target"))
         places, most = np.arange(len(examples)), limits.items if largest is None else largest
         state = (x, y, limits, most, self._parser)
-        return join_forests(engine.chunks(_pair_forests, places, *state, least=CHUNK, doing="building forests"))
+        return join_forests(engine.chunks(_pair_forests, places, *state, doing="building forests"))
 
     def forest(self, source: Sequence[str], limits: Limits = READABLE) -> Forest:
         """Build the packed forest of an input; it has no vertices if the input is not covered."""

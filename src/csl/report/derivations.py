@@ -82,7 +82,7 @@ class Derivations:
         self, build: Callable[..., Forests], items: Sequence[Any], avoid: Bools | None = None
     ) -> list[Preorder]:
         state = ((self.deriver, self._model), self._contexts, build, items, avoid)
-        found = self._engine.chunks(_viterbi, np.arange(len(items)), *state, least=CHUNK)
+        found = self._engine.chunks(_viterbi, np.arange(len(items)), *state)
         return [rules for part in found for rules in part]
 
     def rule_pairs(self, examples: Sequence[Example]) -> Bools:
