@@ -30,18 +30,20 @@ WARM = 4000  # examples to warm up with
 
 
 def spread_time(threads: Threads) -> list[float]:
-    """Let a list hear of the CPU time of each call that is large enough to be spread."""
+    """Let a list hear of the CPU time of each call that takes long enough to be spread."""
     times: list[float] = []
-    inner = threads.chunks
+    inner = threads.stream
 
-    def chunks(function: Any, items: Any, *state: Any, parts: int = 0, **how: Any) -> list[Any]:
+    def stream(function: Any, items: Any, *state: Any, **how: Any) -> Any:
         start = time.process_time()
-        found = inner(function, items, *state, parts=parts, **how)
-        if parts or len(items) >= engine.SMALL:
-            times.append(time.process_time() - start)
+        found = list(inner(function, items, *state, **how))
+        took = time.process_time() - start
+        if took > engine.BRIEF:
+            times.append(took)
         return found
 
-    threads.chunks = chunks  # type: ignore[method-assign]
+    if threads.number == 1:  # several go on while the caller works with what one has found
+        threads.stream = stream  # type: ignore[method-assign]
     return times
 
 

@@ -148,8 +148,8 @@ def induce(
     elif config.search != "paper":
         uses = deepen(search) or uses
     known = dict(zip(seed_ids.tolist(), seeds, strict=True))
-    rules = [(known.get(i) or store.rule(i, vocabulary), i) for i in search.rules.tolist()]
-    return _result(search, rules, uses, float(objective.sizes()[ids].sum()) / UNIT)
+    found = [(known.get(i) or store.rule(i, vocabulary), i) for i in search.rules.tolist()]
+    return _result(search, found, uses, float(objective.sizes()[ids].sum()) / UNIT)
 
 
 def _restored(state: State, vocabulary: Vocabulary, store: RuleStore) -> tuple[npt.NDArray[np.int32], Ragged]:

@@ -49,6 +49,7 @@ CHUNK = 2**21  # items of derivations one after the other, after which progress 
 NO_OUTPUT = 2**30  # bits, of outputs that can no longer be derived
 TOO_DEAR = 2**60  # the price of a rule that the output CFG refuses
 EVERY = 200  # rules, after which progress is shown
+AHEAD = 64  # examples of a rule, at most, that are derived without it before its turn comes
 
 
 class Chart(NamedTuple):
@@ -200,13 +201,18 @@ class Search:
 
     def _remove_unused(self, derivations: list[set[int]], users: dict[int, set[int]], rules: Ids) -> None:
         """Remove those of the rules that no example needs; keep derivations and users up to date."""
-        chart, order = self._chart(), self.costliest(rules)
+        chart, order, removed = self._chart(), self.costliest(rules), set[int]()
         first = np.array([min(users[r], default=0) for r in order], np.int32)
-        for k, (r, again) in enumerate(zip(order, self._rules_used(chart, self.examples[first], order), strict=True)):
+        known = zip(order.tolist(), self._rules_used(chart, self.examples[first], order), strict=True)
+        perhaps = [r for r, again in known if again or not users[r]]
+        for k, (r, ahead) in enumerate(zip(perhaps, self._ahead(chart, perhaps, users), strict=True)):
             if k % EVERY == EVERY - 1:
-                log.progress(f"removing rules that no example needs: {k:,} of {len(order):,} checked")
-            if (again or not users[r]) and (new := self._without(chart, r, sorted(users[r]))) is not None:
+                log.progress(f"removing rules that no example needs: {k:,} of {len(perhaps):,} checked")
+            still = {e: found for e, found in ahead.items() if e in users[r] and found.isdisjoint(removed)}
+            new = self._without(chart, r, sorted(users[r]), still)
+            if new is not None:
                 self.alive[r] = False
+                removed.add(r)
                 for example, derivation in new.items():
                     for old in derivations[example]:
                         users[old].discard(example)
@@ -214,15 +220,30 @@ class Search:
                         users[used].add(example)
                     derivations[example] = derivation
 
-    def _without(self, chart: Chart, r: int, users: list[int]) -> dict[int, set[int]] | None:
+    def _ahead(self, chart: Chart, rules: list[int], users: dict[int, set[int]]) -> list[dict[int, set[int]]]:
+        """Derive the first users of each rule without it, all at once, by the grammar as it is before any is removed.
+
+        A derivation without rules that go later is the one that would be found then; what has none stays without.
+        """
+        some = [sorted(users[r])[:AHEAD] for r in rules]
+        examples = np.array([e for part in some for e in part], np.int32)
+        banned = np.repeat(np.array(rules, np.int32), list(map(len, some)))
+        found = iter(self._rules_used(chart, self.examples[examples], banned))
+        return [dict(zip(part, found, strict=False)) for part in some]
+
+    def _without(
+        self, chart: Chart, r: int, users: list[int], found: dict[int, set[int]]
+    ) -> dict[int, set[int]] | None:
         """Derive examples without a rule, in batches that double; None as soon as one cannot be."""
-        found: dict[int, set[int]] = {}
-        while len(found) < len(users):
-            batch = users[len(found) : 2 * len(found) + 1]
+        if not all(found.values()):
+            return None
+        rest, done = [e for e in users if e not in found], 0
+        while done < len(rest):
+            batch = rest[done : 2 * done + 1]
             new = self._rules_used(chart, self.examples[batch], np.full(len(batch), r, np.int32))
-            if not all(map(len, new)):
+            if not all(new):
                 return None
-            found |= zip(batch, new, strict=True)
+            found, done = found | dict(zip(batch, new, strict=True)), done + len(batch)
         return found
 
     def _rules_used(self, chart: Chart, queries: Ids, banned: Ids) -> list[set[int]]:

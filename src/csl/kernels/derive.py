@@ -204,7 +204,7 @@ def _pushed(stack, depth, state, node, at, spans):
 
 
 @kernel
-def _walk(trie, arity, x, lacks, cells, stack, done, bucket, most):
+def _walk(parser, x, lacks, cells, stack, done, bucket, most):
     """Walk on from the state at the bottom of the stack; whole sources that are met go to the bucket of their end.
 
     Nodes below which all rules write what the output lacks are not entered.
@@ -213,7 +213,7 @@ def _walk(trie, arity, x, lacks, cells, stack, done, bucket, most):
     next match of its bucket in place of the position. `bucket[0]`, where no source ends, counts the matches. Returns
     the stack, the matches, and the number of steps; after more than `most` the walk stops.
     """
-    n = len(x)
+    trie, n = parser.trie, len(x)
     state = np.empty(stack.shape[1], np.int32)
     depth, steps = 1, 0
     while depth > 0 and steps <= most:
@@ -230,7 +230,7 @@ def _walk(trie, arity, x, lacks, cells, stack, done, bucket, most):
             bucket[0] += 1
         if at == n:
             continue
-        nonterminal = edge(trie, node, np.int32(0)) if spans < arity else -1
+        nonterminal = edge(trie, node, np.int32(0)) if spans < parser.arity else -1
         if nonterminal >= 0 and trie.shared[nonterminal] & lacks == 0:
             cell = at * (n + 1) + at + 1
             while cell < (at + 1) * (n + 1):
@@ -394,7 +394,7 @@ def pair_chart(parser, query, budget, work):
             cell = i * (n + 1) + j
             if start >= 0:
                 most = budget.items - used
-                stack, done, steps = _walk(trie, parser.arity, x, lacks, chart.cells, stack, done, bucket, most)
+                stack, done, steps = _walk(parser, x, lacks, chart.cells, stack, done, bucket, most)
                 used += steps
                 start = -1
             match = bucket[j]

@@ -17,7 +17,7 @@ import torch
 from csl.baselines.nqg.chart import FloatArray, LabelledForests, Places
 from csl.baselines.nqg.config import NqgFitConfig
 from csl.baselines.nqg.encoder import Encoder
-from csl.baselines.nqg.model import NqgModel
+from csl.baselines.nqg.model import CHUNK, NqgModel
 from csl.errors import CslError, InputError
 from csl.examples import Example
 from csl.grammar import Grammar
@@ -25,7 +25,6 @@ from csl.grammar.output_cfg import OutputCfg
 from csl.kernels.budget import COVERED
 from csl.kernels.source_chart import Forests
 from csl.model.fit import FitCheckpoint
-from csl.parsing.deriver import CHUNK
 
 CHECK = 100  # steps between reports and checkpoints
 

@@ -24,7 +24,9 @@ from csl.kernels.intersection import by_output, by_type
 from csl.kernels.source_chart import Forests
 from csl.model.model import Parse, typings_of
 from csl.parsing.derivation import MAX_OUTPUT, Derivation
-from csl.parsing.deriver import CHUNK, Deriver, product
+from csl.parsing.deriver import Deriver, product
+
+CHUNK = 64  # inputs that are encoded together
 
 
 class SpanScores(torch.nn.Module):
