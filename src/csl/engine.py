@@ -61,10 +61,10 @@ class Threads:
         progress is reported with the words `doing`.
         """
         if parts:
-            chunks = np.array_split(items, parts)
-            if self.number == 1:  # one turn of the thread, not one for each
-                return list(self.call(lambda: [function(chunk, *state) for chunk in chunks]))
-            return list(map(_result, [self._submit(function, chunk, *state) for chunk in chunks]))
+            chunks, number = np.array_split(items, parts), self.number
+            turns = [chunks[k * parts // number : (k + 1) * parts // number] for k in range(number)]  # one a thread
+            some = [self._submit(lambda turn: [function(chunk, *state) for chunk in turn], turn) for turn in turns]
+            return [result for future in some for result in _result(future)]
         return list(self.stream(function, items, *state, doing=doing))
 
     def map(self, function: Callable[..., Any], items: Any, *state: Any, doing: str = "") -> Any:

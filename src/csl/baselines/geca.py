@@ -63,7 +63,7 @@ class Geca:
         self._lines = [first[example] for example in distinct]
         vocabulary = Vocabulary()
         vocabulary.add("")  # the separator, SEPARATOR
-        self._sequences = Sequences(*vocabulary.encode_tokens((*e.source, "", *e.target) for e in distinct))
+        self._sequences = Sequences(*vocabulary.encode((*e.source, "", *e.target) for e in distinct))
         self._tokens = np.array([vocabulary.token(i) for i in range(len(vocabulary))], object)
         sequences, window = self._sequences, config.window
 

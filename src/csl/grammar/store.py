@@ -41,13 +41,9 @@ class RuleStore:
         ids, self._interned = intern(self._interned, rules)
         return ids
 
-    def add_rules(self, rules: Iterable[Rule], vocabulary: Vocabulary) -> IntArray:
-        """Add rules; return their ids."""
+    def add_rules(self, rules: Iterable[Rule | Example], vocabulary: Vocabulary) -> IntArray:
+        """Add rules, or examples as rules; return their ids."""
         return self.add(rules_of_sides(vocabulary.encode(s for rule in rules for s in (rule.source, rule.target))))
-
-    def add_examples(self, examples: Iterable[Example], vocabulary: Vocabulary) -> IntArray:
-        """Add examples as rules, faster than `add_rules`; return their ids."""
-        return self.add(rules_of_sides(vocabulary.encode_tokens(s for e in examples for s in (e.source, e.target))))
 
     def add_sides(self, other: "RuleStore", rules: IntArray, side: int, *, erased: bool = True) -> IntArray:
         """Add one side of rules of another store, as rules that are all source; return their ids."""

@@ -67,7 +67,7 @@ class Rule:
     @property
     def arity(self) -> int:
         """The number of distinct nonterminals, k."""
-        return sum(isinstance(s, Nt) for s in self.source)
+        return len([s for s in self.source if isinstance(s, Nt)])
 
     @cached_property
     def _hash(self) -> int:

@@ -5,6 +5,7 @@ symbol sequences are flat `values` with `offsets`: sequence i is `values[offsets
 """
 
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -26,12 +27,28 @@ class Ragged(NamedTuple):
         return len(self.offsets) - 1
 
 
+class _Ids(dict[Symbol, int]):
+    """Ids of symbols; a token that is new gets the next one."""
+
+    def __init__(self, tokens: list[str]) -> None:
+        self._tokens = tokens  # by their ids
+
+    def __missing__(self, symbol: Symbol) -> int:
+        if isinstance(symbol, Nt):
+            new = -symbol.index
+        else:
+            new = len(self._tokens)
+            self._tokens.append(symbol)
+        self[symbol] = new
+        return new
+
+
 class Vocabulary:
     """A growing two-way map between tokens and ids ≥ 1."""
 
     def __init__(self) -> None:
-        self._ids: dict[str, int] = {}
         self._tokens: list[str] = [""]
+        self._ids = _Ids(self._tokens)
 
     def __len__(self) -> int:
         """One more than the largest id."""
@@ -39,10 +56,7 @@ class Vocabulary:
 
     def add(self, token: str) -> int:
         """Return the token's id, a new one if it has none."""
-        new = self._ids.setdefault(token, len(self._tokens))
-        if new == len(self._tokens):
-            self._tokens.append(token)
-        return new
+        return self._ids[token]
 
     def get(self, token: str) -> int:
         """Return the token's id, or 0 if it has none."""
@@ -54,22 +68,10 @@ class Vocabulary:
 
     def encode(self, sides: Iterable[Sequence[Symbol]]) -> Ragged:
         """Encode symbol sequences; new tokens are added."""
-        values: list[int] = []
-        offsets = [0]
-        known = self._ids
-        for side in sides:
-            values += [known.get(s) or self.add(s) if isinstance(s, str) else -s.index for s in side]
-            offsets.append(len(values))
-        return Ragged(np.array(values, np.int32), np.array(offsets, np.int64))
-
-    def encode_tokens(self, sequences: Iterable[Sequence[str]]) -> Ragged:
-        """Encode sequences of plain tokens, faster than `encode`; new tokens are added."""
-        sides = list(sequences)
-        flat = [token for side in sides for token in side]
-        for token in dict.fromkeys(flat):
-            self.add(token)
-        values = np.fromiter(map(self._ids.__getitem__, flat), np.int32, len(flat))
-        return Ragged(values, np.cumsum([0, *map(len, sides)], dtype=np.int64))
+        sides = list(sides)
+        offsets = np.cumsum([0, *map(len, sides)], dtype=np.int64)
+        values = map(self._ids.__getitem__, chain.from_iterable(sides))
+        return Ragged(np.fromiter(values, np.int32, offsets[-1]), offsets)
 
     def decode(self, symbols: Iterable[int]) -> tuple[Symbol, ...]:
         """Turn encoded symbols back."""

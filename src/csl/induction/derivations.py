@@ -4,6 +4,8 @@ A rule goes when others derive it. Put in its place, they derive whatever it der
 is known without parsing it again. Where a rule went for another reason, the derivation is empty.
 """
 
+from collections import defaultdict
+
 import numpy as np
 import numpy.typing as npt
 
@@ -41,3 +43,53 @@ class Derivations:
         row[rules] = np.arange(len(rules))  # of a rule that went twice, the last time
         self.now = Ragged(*substitute(alive, *self.now, row, np.concatenate(used), ends))
         self._gone = []
+
+
+class Uses:
+    """Which examples use which rules, in one derivation each; those that change are kept beside those at first."""
+
+    def __init__(self, derivations: Ragged, number: int) -> None:
+        """Take the derivations, whose rules are less than `number`."""
+        self._values, self._offsets = derivations
+        users = np.repeat(np.arange(len(derivations), dtype=np.int32), np.diff(self._offsets))
+        order = np.lexsort((users, self._values))
+        rules, users = self._values[order], users[order]
+        kept = np.ones(len(rules), np.bool_)  # a rule may be in a derivation more than once
+        kept[1:] = (rules[1:] != rules[:-1]) | (users[1:] != users[:-1])
+        self._users = users[kept]  # rule by rule
+        self._starts = np.concatenate([[0], np.cumsum(np.bincount(rules[kept], minlength=number))])
+        self._changed: dict[int, set[int]] = {}  # example → the rules that it uses now
+        self._gone, self._come = defaultdict[int, set[int]](set), defaultdict[int, set[int]](set)  # rule → users
+
+    def rules(self, example: int) -> set[int]:
+        """Return the rules that an example uses."""
+        if example in self._changed:
+            return self._changed[example]
+        return set(self._values[self._offsets[example] : self._offsets[example + 1]].tolist())
+
+    def users(self, rule: int, most: int | None = None) -> list[int]:
+        """Return the examples that use a rule, the first ones first; at most so many."""
+        a, b = self._starts[rule : rule + 2].tolist()
+        gone, come = self._gone.get(rule, set[int]()), self._come.get(rule, set[int]())
+        if most is not None:
+            b = min(b, a + most + len(gone))
+        return sorted([e for e in self._users[a:b].tolist() if e not in gone] + list(come))[:most]
+
+    def count(self, rule: int) -> int:
+        """Count the examples that use a rule."""
+        a, b = self._starts[rule : rule + 2].tolist()
+        return int(b - a) - len(self._gone.get(rule, ())) + len(self._come.get(rule, ()))
+
+    def change(self, example: int, rules: set[int]) -> None:
+        """Note that an example uses other rules now."""
+        before = self.rules(example)
+        for out, back, which in (
+            (self._gone, self._come, before - rules),
+            (self._come, self._gone, rules - before),
+        ):
+            for rule in which:
+                if example in back[rule]:
+                    back[rule].discard(example)
+                else:
+                    out[rule].add(example)
+        self._changed[example] = rules

@@ -104,7 +104,7 @@ def induce(
     weights = Counter(examples)
     ordered = sorted(weights, key=lambda e: (len(e.source_text), e.source_text, e.target_text))
     vocabulary, store, seeds = Vocabulary(), RuleStore(), list(seeds)
-    ids = store.add_examples(ordered, vocabulary)
+    ids = store.add_rules(ordered, vocabulary)
     seed_ids = store.add_rules(seeds, vocabulary)
     compiled = output_cfg.compiled(vocabulary) if output_cfg else None
     counts = np.array([1 if config.drop_duplicates else weights[e] for e in ordered], np.int64)

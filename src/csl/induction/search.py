@@ -25,7 +25,7 @@ from csl.errors import LimitWarning
 from csl.grammar.store import RuleStore
 from csl.grammar.vocabulary import Ragged
 from csl.induction.config import InductionConfig
-from csl.induction.derivations import Derivations
+from csl.induction.derivations import Derivations, Uses
 from csl.induction.objective import UNIT, Costs, Ids, Objective
 from csl.kernels.budget import untimed
 from csl.kernels.cfg_chart import CompiledCfg, typable
@@ -179,53 +179,47 @@ class Search:
         """
         self._left, before = SHARE * max(1000, len(self.examples)), self.undecided
         self.derivations.update(self.alive)
-        derivations, everything = _rows(*self.derivations.now), np.arange(len(self.examples))
         state = (self.examples, *self.derivations.now, self._parser(self.alive))
-        unknown = np.flatnonzero(~self._engine.map(_are_derivations, everything, *state)).tolist()
-        for k, found in zip(unknown, self.derive(self.examples[unknown]), strict=True):
-            derivations[k] = found or {int(self.examples[k])}
+        unknown = np.flatnonzero(~self._engine.map(_are_derivations, np.arange(len(self.examples)), *state))
+        uses, own = Uses(self.derivations.now, len(self.alive)), list[int]()
+        for k, found in zip(unknown.tolist(), self.derive(self.examples[unknown]), strict=True):
+            example = int(self.examples[k])
+            uses.change(k, found or {example})
+            if found <= {example}:
+                own.append(example)  # seeds with lone sources, as max_units bounds chains; or too ambiguous
         hard = self.undecided - before
-        own = self.examples[[k for k in unknown if derivations[k] == {int(self.examples[k])}]]
-        self.alive[own] = True  # seeds with lone sources, as max_units bounds chains; or too ambiguous
+        self.alive[own] = True
         rules = self.removable()
         if hard:
             rules = np.setdiff1d(rules, own)
             line = f"{hard:,} examples are too long or too ambiguous to derive: each stays a rule of its own"
             warnings.warn(line, LimitWarning, stacklevel=2)
-        users: dict[int, set[int]] = {int(r): set() for r in self.rules}
-        for example, derivation in enumerate(derivations):
-            for r in derivation:
-                users[r].add(example)
-        self._remove_unused(derivations, users, rules)
-        return {int(r): len(users[r]) for r in self.rules}
+        self._remove_unused(uses, rules)
+        return {r: uses.count(r) for r in self.rules.tolist()}
 
-    def _remove_unused(self, derivations: list[set[int]], users: dict[int, set[int]], rules: Ids) -> None:
-        """Remove those of the rules that no example needs; keep derivations and users up to date."""
+    def _remove_unused(self, uses: Uses, rules: Ids) -> None:
+        """Remove those of the rules that no example needs; keep their uses up to date."""
         chart, order, removed = self._chart(), self.costliest(rules), set[int]()
-        first = np.array([min(users[r], default=0) for r in order], np.int32)
+        first = np.array([(uses.users(r, 1) or [0])[0] for r in order.tolist()], np.int32)
         known = zip(order.tolist(), self._rules_used(chart, self.examples[first], order), strict=True)
-        perhaps = [r for r, again in known if again or not users[r]]
-        for k, (r, ahead) in enumerate(zip(perhaps, self._ahead(chart, perhaps, users), strict=True)):
+        perhaps = [r for r, again in known if again or not uses.count(r)]
+        for k, (r, ahead) in enumerate(zip(perhaps, self._ahead(chart, perhaps, uses), strict=True)):
             if k % EVERY == EVERY - 1:
                 log.progress(f"removing rules that no example needs: {k:,} of {len(perhaps):,} checked")
-            still = {e: found for e, found in ahead.items() if e in users[r] and found.isdisjoint(removed)}
-            new = self._without(chart, r, sorted(users[r]), still)
+            still = {e: found for e, found in ahead.items() if r in uses.rules(e) and found.isdisjoint(removed)}
+            new = self._without(chart, r, uses.users(r), still)
             if new is not None:
                 self.alive[r] = False
                 removed.add(r)
                 for example, derivation in new.items():
-                    for old in derivations[example]:
-                        users[old].discard(example)
-                    for used in derivation:
-                        users[used].add(example)
-                    derivations[example] = derivation
+                    uses.change(example, derivation)
 
-    def _ahead(self, chart: Chart, rules: list[int], users: dict[int, set[int]]) -> list[dict[int, set[int]]]:
+    def _ahead(self, chart: Chart, rules: list[int], uses: Uses) -> list[dict[int, set[int]]]:
         """Derive the first users of each rule without it, all at once, by the grammar as it is before any is removed.
 
         A derivation without rules that go later is the one that would be found then; what has none stays without.
         """
-        some = [sorted(users[r])[:AHEAD] for r in rules]
+        some = [uses.users(r, AHEAD) for r in rules]
         examples = np.array([e for part in some for e in part], np.int32)
         banned = np.repeat(np.array(rules, np.int32), list(map(len, some)))
         found = iter(self._rules_used(chart, self.examples[examples], banned))

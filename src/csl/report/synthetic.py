@@ -97,7 +97,7 @@ class Nearest:
         first = {example.source: example for example in reversed(train)}
         self._train = [first[source] for source in dict.fromkeys(example.source for example in train)]
         self._vocabulary = Vocabulary()
-        values, offsets = self._vocabulary.encode_tokens(example.source for example in self._train)
+        values, offsets = self._vocabulary.encode(example.source for example in self._train)
         self._length = np.diff(offsets)
         self._table = np.zeros((len(self._train), int(self._length.max(initial=0))), np.int32)
         self._table[np.arange(self._table.shape[1]) < self._length[:, None]] = values

@@ -60,7 +60,7 @@ def induce(
             raise InputError(f"example {k} has an empty side")
     ordered = sorted(set(examples), key=lambda e: (len(e.source), e.source, e.target))
     vocabulary, store = Vocabulary(), RuleStore()
-    ids = store.add_examples(ordered, vocabulary)
+    ids = store.add_rules(ordered, vocabulary)
     learnt = ids[: config.sample_size or None]
     shared = sorted({token for e in ordered[: len(learnt)] for token in set(e.source) & set(e.target)})
     seeds = [Rule((token,), (token,)) for token in shared if token not in PARENTHESES]
