@@ -26,6 +26,16 @@ class Ragged(NamedTuple):
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
+    def neighbours(self, places: npt.NDArray[np.integer]) -> "Ragged":
+        """Take neighbouring sequences, whose places are given, without copying."""
+        return Ragged(self.values, self.offsets[places[0] : places[-1] + 2] if len(places) else self.offsets[:1])
+
+
+def join(parts: Sequence[Ragged]) -> Ragged:
+    """Lay collections end to end."""
+    lengths = [np.zeros(1, np.int64), *(np.diff(part.offsets) for part in parts)]
+    return Ragged(np.concatenate([part.values for part in parts]), np.cumsum(np.concatenate(lengths)))
+
 
 class _Ids(dict[Symbol, int]):
     """Ids of symbols; a token that is new gets the next one."""

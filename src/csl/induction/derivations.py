@@ -9,7 +9,8 @@ from collections import defaultdict
 import numpy as np
 import numpy.typing as npt
 
-from csl.grammar.vocabulary import Ragged
+from csl.engine import ONE_THREAD, Threads
+from csl.grammar.vocabulary import Ragged, join
 from csl.induction.objective import Costs, Ids
 from csl.kernels.derivations import substitute
 
@@ -35,14 +36,19 @@ class Derivations:
         """Note that rules go, and the rules that derive each, which are in the grammar now."""
         self._gone.append((rules, used, offsets))
 
-    def update(self, alive: npt.NDArray[np.bool_]) -> None:
+    def update(self, alive: npt.NDArray[np.bool_], engine: Threads = ONE_THREAD) -> None:
         """Put in place of the rules that went what derives them."""
         row, nothing = np.full(len(alive), -1, np.int32), self.now.values[:0]
         gone, used, offsets = zip((nothing, nothing, np.zeros(1, np.int64)), *self._gone, strict=True)
         rules, ends = np.concatenate(gone), np.cumsum(np.concatenate([[0], *map(np.diff, offsets)]))
         row[rules] = np.arange(len(rules))  # of a rule that went twice, the last time
-        self.now = Ragged(*substitute(alive, *self.now, row, np.concatenate(used), ends))
+        state = (self.now, alive, row, np.concatenate(used), ends)
+        self.now = join(engine.chunks(_substitute, np.arange(len(self.now)), *state, doing="updating derivations"))
         self._gone = []
+
+
+def _substitute(places: Costs, now: Ragged, alive: npt.NDArray[np.bool_], row: Ids, used: Ids, ends: Costs) -> Ragged:
+    return Ragged(*substitute(alive, *now.neighbours(places), row, used, ends))
 
 
 class Uses:

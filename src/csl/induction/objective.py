@@ -11,7 +11,7 @@ from csl.engine import Threads
 from csl.grammar.store import RuleStore
 from csl.induction.config import InductionConfig
 from csl.kernels.flat import SOURCE, TARGET, Rules
-from csl.kernels.occurrence import Evidence, count_pairs, count_sides, postings
+from csl.kernels.occurrence import Evidence, Postings, count_pairs, count_sides, postings
 
 UNIT = 1 << 20
 
@@ -27,7 +27,7 @@ class Objective:
     ) -> None:
         self._store, self._config, self._engine = store, config, engine
         examples, weights = _sample(examples, weights, config)
-        posts = (postings(store.arrays, examples, side, symbols) for side in (SOURCE, TARGET))
+        posts = engine.chunks(_postings, [SOURCE, TARGET], store.arrays, examples, symbols, parts=2)
         self._evidence = Evidence(examples, weights, *posts)
         self._sides = [RuleStore(), RuleStore()]  # the distinct sources and targets met, indices erased
         self._counts = [np.empty(0, np.int64), np.empty(0, np.int64)]  # in how many examples each occurs
@@ -78,6 +78,11 @@ class Objective:
             new = self._engine.map(_count_sides, representatives[known:], self._store.arrays, side, self._evidence)
             counts = self._counts[side] = np.concatenate([counts, new])
         return counts[ids]
+
+
+def _postings(sides: list[int], rules: Rules, examples: Ids, symbols: int) -> Postings:
+    found: Postings = postings(rules, examples, sides[0], symbols)
+    return found
 
 
 def _count_pairs(ids: Ids, rules: Rules, evidence: Evidence) -> Costs:

@@ -152,15 +152,15 @@ class Search:
         self.candidates = 0
         taken = self._act() if len(self._pairs) else 0
         self.cover_store()
-        self.derivations.update(self.alive)
+        self.derivations.update(self.alive, self._engine)
         return taken
 
     def remove_derivable(self) -> None:
         """Remove the rules that the others derive, the costliest first; raw examples by size, before they cost work."""
         rules = self.removable()
-        new, old = rules[self.fresh[rules]], rules[~self.fresh[rules]]
-        self._remove(self._largest(new, self.objective.sizes()[new]))
-        self._remove(self.costliest(old))
+        new, old, chart = rules[self.fresh[rules]], rules[~self.fresh[rules]], self._chart()
+        self._remove(chart, self._largest(new, self.objective.sizes()[new]))
+        self._remove(chart, self.costliest(old))
         self.fresh[:] = False
 
     def finish(self) -> dict[int, int]:
@@ -181,7 +181,7 @@ class Search:
         an example has a derivation does not mean that a parser can find it: all are parsed.
         """
         self._left, before = SHARE * max(1000, len(self.examples)), self.undecided
-        self.derivations.update(self.alive)
+        self.derivations.update(self.alive, self._engine)
         unknown = np.arange(len(self.examples))
         if not self._ambiguous:
             state = (self.examples, *self.derivations.now, self._parser(self.alive))
@@ -319,9 +319,8 @@ class Search:
         self._ambiguous |= bool((items > MANY).any())
         return used, np.concatenate([[0], np.cumsum(lengths)]), items
 
-    def _remove(self, order: Ids) -> None:
+    def _remove(self, chart: Chart, order: Ids) -> None:
         """Remove, in this order, what the others derive."""
-        chart = self._chart()
         hints, offsets = self._derive(chart, order, order)
         perhaps = np.flatnonzero(np.diff(offsets))  # the grammar only shrinks: what it does not derive, it never will
         parser = Parser(self.store.arrays, chart.trie, self.alive, chart.arity, self.config.max_units)

@@ -195,32 +195,32 @@ def next_choice(chart, spans, chosen, fixed):
 
 
 @kernel
-def _pushed(stack, depth, state, node, at, spans):
-    """Put a state on the stack: a copy of `state` with another node, position and number of spans."""
-    stack = reserve(stack, depth + 1)
-    copy_to(stack[depth], state)
+def _push(stack, depth, state, node, at, spans):
+    """Put a state on the stack, which has room: a copy of `state` with another node, position and number of spans."""
     stack[depth, 0], stack[depth, 1], stack[depth, 2] = node, at, spans
-    return stack
+    for t in range(3, len(state)):
+        stack[depth, t] = state[t]
 
 
 @kernel
-def _walk(parser, x, lacks, cells, stack, done, bucket, most):
+def _walk(parser, goal, cells, stack, state, done, bucket, most):
     """Walk on from the state at the bottom of the stack; whole sources that are met go to the bucket of their end.
 
-    Nodes below which all rules write what the output lacks are not entered.
+    Nodes below which all rules write what the output lacks are not entered. `goal` is the input, and what marks the
+    output lacks; `state` is room for one.
 
     A state is (node, position, number of spans taken, the cells of these spans); a finished match is the same with the
     next match of its bucket in place of the position. `bucket[0]`, where no source ends, counts the matches. Returns
     the stack, the matches, and the number of steps; after more than `most` the walk stops.
     """
-    trie, n = parser.trie, len(x)
-    state = np.empty(stack.shape[1], np.int32)
-    depth, steps = 1, 0
+    trie, (x, lacks) = parser.trie, goal
+    n, depth, steps = len(x), 1, 0
     while depth > 0 and steps <= most:
+        stack = reserve(stack, depth + n)
         steps += 1
         depth -= 1
         copy_to(state, stack[depth])
-        node, at, spans = np.int64(state[0]), state[1], state[2]
+        node, at, spans = np.int64(state[0]), np.int64(state[1]), np.int64(state[2])
         if trie.head[node] >= 0 and node != trie.lone:
             finished = bucket[0]
             done = reserve(done, finished + 1)
@@ -237,12 +237,12 @@ def _walk(parser, x, lacks, cells, stack, done, bucket, most):
                 if cells[cell] < 0:
                     cell -= cells[cell]
                     continue
-                stack = _pushed(stack, depth, state, nonterminal, np.int64(cell % (n + 1)), spans + 1)
+                _push(stack, depth, state, nonterminal, cell % (n + 1), spans + 1)
                 stack[depth, 3 + spans] = cell
                 depth, cell = depth + 1, cell + 1
         child = edge(trie, node, x[at]) if x[at] > 0 else -1
         if child >= 0 and trie.shared[child] & lacks == 0:
-            stack = _pushed(stack, depth, state, child, np.int64(at + 1), np.int64(spans))
+            _push(stack, depth, state, child, at + 1, spans)
             depth += 1
     return stack, done, steps
 
@@ -377,7 +377,7 @@ def pair_chart(parser, query, budget, work):
     chart = Chart(np.full((n + 1) * (n + 1), -1, np.int32), work, 0)
     width = 3 + parser.arity
     stack, done = np.empty((64, width), np.int32), np.empty((64, width), np.int32)
-    bucket = np.empty(n + 1, np.int32)
+    bucket, state = np.empty(n + 1, np.int32), np.empty(width, np.int32)
     room, lacks = np.empty((4, parser.arity), np.int32), ~marks_of(y)
     for i in range(n - 1, -1, -1):
         bucket[:] = -1
@@ -392,9 +392,11 @@ def pair_chart(parser, query, budget, work):
             stack[0, 0], stack[0, 1], stack[0, 2] = start, i + 1, 0
         for j in range(i + 1, n + 1):
             cell = i * (n + 1) + j
+            if start < 0 and bucket[j] < 0 and chart.cells[cell] < 0:
+                continue
             if start >= 0:
                 most = budget.items - used
-                stack, done, steps = _walk(parser, x, lacks, chart.cells, stack, done, bucket, most)
+                stack, done, steps = _walk(parser, (x, lacks), chart.cells, stack, state, done, bucket, most)
                 used += steps
                 start = -1
             match = bucket[j]

@@ -207,7 +207,7 @@ def _derive(
 
 
 def _covered(places: Places, inputs: Ragged, parser: Parser) -> npt.NDArray[np.int32]:
-    return source_chart.covered(parser.trie, untimed(), *_neighbours(inputs, places))
+    return source_chart.covered(parser.trie, untimed(), *inputs.neighbours(places))
 
 
 def batches(inputs: Ragged, parser: Parser, limits: Limits = DEFAULT, outputs: Ragged | None = None) -> Iterator[Batch]:
@@ -233,9 +233,9 @@ def batches(inputs: Ragged, parser: Parser, limits: Limits = DEFAULT, outputs: R
 def _pair_forests(
     places: Places, x: Ragged, y: Ragged, limits: Limits, largest: int, parser: Parser
 ) -> source_chart.Forests:
-    outputs = _neighbours(y, places)
+    outputs = y.neighbours(places)
     parts: list[source_chart.Forests] = []
-    for batch in batches(_neighbours(x, places), parser, limits, outputs):
+    for batch in batches(x.neighbours(places), parser, limits, outputs):
         parts += products(batch, by_output(parser.rules, outputs.values, outputs.offsets[batch.first :]), largest)
     return join_forests(parts)
 
@@ -252,9 +252,3 @@ def products(batch: Batch, labels: Labels, largest: int = UNLIMITED) -> Iterator
         part = intersect(batch.forests, done, batch.budget, largest, labels)
         yield part
         done += max(1, len(part.status))
-
-
-def _neighbours(sequences: Ragged, places: Places) -> Ragged:
-    """Take neighbouring sequences."""
-    values, offsets = sequences
-    return Ragged(values, offsets[places[0] : places[-1] + 2] if len(places) else offsets[:1])
