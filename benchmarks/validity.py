@@ -47,9 +47,8 @@ def line(train: list[Example], test: list[Example], funql: OutputCfg | None) -> 
         return f"{len(made.synthetic):7,}  nothing to measure"
     outputs = [pair.target_text for pair in made.synthetic]
     gold = Plausible(preparation, [preparation.example(pair.source_text, pair.target_text) for pair in (*train, *test)])
-    inside = [
-        not gold.new_fillers(preparation.example(pair.source_text, pair.target_text).target) for pair in made.synthetic
-    ]
+    prepared = (preparation.example(pair.source_text, pair.target_text) for pair in made.synthetic)
+    inside = [not gold.new_fillers(preparation.tree(pair.target)) for pair in prepared]
     figures = f"{len(outputs):7,}{share([parses(preparation, text) for text in outputs]):9.1%}{share(inside):10.1%}"
     if funql is None:
         return figures

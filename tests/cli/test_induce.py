@@ -45,6 +45,13 @@ def test_the_summary_has_sizes_the_choices_of_auto_and_the_rules_that_save_most(
     assert {cells[2].strip() for cells in ranked} <= set(map(str, grammar))
 
 
+def test_the_last_check_trusts_the_search_where_there_are_too_many_derivations(
+    small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("csl.runs.stages.induce.CHECKED", 1)
+    assert any("derive 100.0% of the examples" in line for line in done("induce", small, "--out", tmp_path / "run"))
+
+
 def test_a_run_folder_has_these_files(small: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
     done("induce", small, "--out", run)

@@ -116,7 +116,7 @@ def test_what_a_judge_refuses_is_left_out(
 
 
 def test_more_plausible_programs_come_up_more_often(learnt: Learnt, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(filling.Plausible, "of", lambda self, target: 0.06 if "next_to" in target else 1)
+    monkeypatch.setattr(filling.Plausible, "of", lambda self, tree: 0.06 if "next_to" in tree.tokens else 1)
     first = [fill(learnt, [NEW, GOOD], number=1, seed=seed)[0] for seed in range(40)]
     assert 0 < sum("border" in pair.source_text for pair in first) < 16
 

@@ -8,6 +8,7 @@ import pytest
 from csl.examples import Example
 from csl.preparing.plausible import Fluency, Plausible
 from csl.preparing.preparation import prepare
+from csl.preparing.trees import Node
 
 KINDS = ("city", "river", "lake", "road", "park")
 PREPARATION = prepare([("a", "f(a)")]).preparation
@@ -34,30 +35,34 @@ def words(text: str) -> tuple[str, ...]:
     return tuple(text.split())
 
 
+def tree(text: str) -> Node:
+    return PREPARATION.tree(words(text))
+
+
 def test_what_training_has_is_plausible(plausible: Plausible) -> None:
-    assert all(plausible.of(words(target)) == 1 for target in TRAIN)
+    assert all(plausible.of(tree(target)) == 1 for target in TRAIN)
 
 
 def test_nothing_is_new_in_an_operator_that_passes_its_argument_on() -> None:
     target = "answer ( near ( largest ( city ( «state»0 ) ) ) )"
-    assert learnt([other for other in TRAIN if other != target]).of(words(target)) == 1
+    assert learnt([other for other in TRAIN if other != target]).of(tree(target)) == 1
 
 
 def test_two_operators_may_pass_their_argument_on_together() -> None:
     together = [re.sub(r"largest \((.*)", r"largest_one ( size (\1 )", target) for target in TRAIN]
-    new = words("answer ( far ( largest_one ( size ( city ( «state»0 ) ) ) ) )")
+    new = tree("answer ( far ( largest_one ( size ( city ( «state»0 ) ) ) ) )")
     assert learnt([*together, *(f"answer ( far ( {what} ) )" for what in PLAIN)]).of(new) == 1
 
 
 def test_a_head_of_like_slots_is_more_plausible_than_another(plausible: Plausible) -> None:
-    like = words("answer ( largest ( park ( «state»0 ) ) )")
+    like = tree("answer ( largest ( park ( «state»0 ) ) )")
     assert plausible.new_fillers(like) == [(("largest", "1", "0"), "park")]
-    assert 1 > plausible.of(like) > plausible.of(words("answer ( largest ( size ( «state»0 ) ) )"))
+    assert 1 > plausible.of(like) > plausible.of(tree("answer ( largest ( size ( «state»0 ) ) )"))
 
 
 @pytest.mark.parametrize("target", ["answer ( never ( «state»0 ) )", "never ( «state»0 )", "answer ( «never»0 )"])
 def test_what_training_lacks_altogether_is_not_plausible(plausible: Plausible, target: str) -> None:
-    assert plausible.of(words(target)) == 0
+    assert plausible.of(tree(target)) == 0
 
 
 def test_the_longer_training_does_without_a_combination_the_less_plausible_it_is() -> None:
@@ -66,7 +71,7 @@ def test_the_longer_training_does_without_a_combination_the_less_plausible_it_is
         *(f"answer ( {kind} ( in ( «country»0 ) ) )" for kind in KINDS),
     ]
     many = [*few, *(f"answer ( near ( {target.removeprefix('answer ( ')} )" for target in few)]
-    new = words("answer ( city ( in ( «state»0 ) ) )")
+    new = tree("answer ( city ( in ( «state»0 ) ) )")
     assert 1 > learnt(few).of(new) > learnt(many).of(new) > 0
 
 

@@ -273,7 +273,7 @@ def test_parents_are_the_first_lines_that_use_a_rule() -> None:
 def unseen(found: Sequence[Sample], grammar: Grammar, train: Sequence[Example]) -> int:
     """How many pairs of context and rule are in samples and in no derivation of a training pair."""
     starts, arity = context_starts(grammar), np.array([rule.arity for rule in grammar])
-    used, sizes = Deriver(grammar).derive_all(list(dict.fromkeys(train)), Threads(1))
+    used, sizes, _ = Deriver(grammar).derive_all(list(dict.fromkeys(train)), Threads(1))
     known = context_counts(used, np.concatenate([[0], np.cumsum(sizes)]), starts, arity)
     rules = np.array([r for sample in found for r in sample.rules], np.int32)
     offsets = np.cumsum([0, *(len(sample.rules) for sample in found)])

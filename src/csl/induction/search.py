@@ -43,7 +43,6 @@ from csl.parsing.code_length import output_bits
 log = Log("induce")
 FIRST_ITEMS = 2**12  # of a derivation, in a first pass over all
 ITEMS = 2**17  # of a derivation; at most 1,955 were needed for SCAN, GeoQuery and COGS, 23,019 for SMCalFlow-CS
-MANY = ITEMS // 4  # if one took more, some example may take too many
 SHARE = 2**13  # items an example, of all derivations of a step, and of the final removal: some seconds in all
 BATCH = 128  # derivations, after which is looked at how many items are left
 CHUNK = 2**21  # items of derivations one after the other, after which progress is shown
@@ -89,7 +88,6 @@ class Search:
         self.candidates = 0  # in the last step
         self.undecided = 0  # rules and examples whose derivation was given up in the final removal
         self._left = SHARE * 1000  # items for derivations
-        self._ambiguous = False  # a derivation took many items
         self.careful = False  # once it is set, rules without terminals split no rule
         self.splits: dict[
             tuple[int, ...], tuple[int, int, bool]
@@ -177,15 +175,12 @@ class Search:
         """Remove the rules that no example needs, the costliest first; return how many examples use each rule left.
 
         One derivation an example is kept. Rule r can go when every example whose derivation uses it has another one
-        without it. Since the grammar only shrinks, a rule once found needed stays needed. In an ambiguous grammar that
-        an example has a derivation does not mean that a parser can find it: all are parsed.
+        without it. Since the grammar only shrinks, a rule once found needed stays needed.
         """
         self._left, before = SHARE * max(1000, len(self.examples)), self.undecided
         self.derivations.update(self.alive, self._engine)
-        unknown = np.arange(len(self.examples))
-        if not self._ambiguous:
-            state = (self.examples, *self.derivations.now, self._parser(self.alive))
-            unknown = np.flatnonzero(~self._engine.map(_are_derivations, unknown, *state))
+        state = (self.examples, *self.derivations.now, self._parser(self.alive))
+        unknown = np.flatnonzero(~self._engine.map(_are_derivations, np.arange(len(self.examples)), *state))
         uses, own = Uses(self.derivations.now, len(self.alive)), list[int]()
         for k, found in zip(unknown.tolist(), self.derive(self.examples[unknown]), strict=True):
             example = int(self.examples[k])
@@ -316,7 +311,6 @@ class Search:
             np.concatenate(part) for part in zip(*((a, np.diff(b), c) for a, b, c in found), strict=True)
         )
         self._left -= int(items.sum())
-        self._ambiguous |= bool((items > MANY).any())
         return used, np.concatenate([[0], np.cumsum(lengths)]), items
 
     def _remove(self, chart: Chart, order: Ids) -> None:

@@ -272,19 +272,19 @@ def _first_same(y, place, length):
 
 
 @kernel
-def _follow(values, a, b, y, place, items, chosen):
-    """Follow the target `values[a:b]` from a place of y, up to a nonterminal without an item.
+def _follow(target, p, y, place, items, chosen):
+    """Follow a target, from its place p on, from a place of y, up to a nonterminal without an item.
 
     Returns where it ends, in the target and in y; the latter is −1 if y has something else.
     """
-    p, q = np.int64(a), np.int64(place)
-    while p < b and (values[p] > 0 or chosen[-values[p] - 1] >= 0):
-        if values[p] > 0:
-            if q == len(y) or y[q] != values[p]:
+    p, q = np.int64(p), np.int64(place)
+    while p < len(target) and (target[p] > 0 or chosen[-target[p] - 1] >= 0):
+        if target[p] > 0:
+            if q == len(y) or y[q] != target[p]:
                 return p, -1
             q += 1
         else:
-            item = chosen[-values[p] - 1]
+            item = chosen[-target[p] - 1]
             if not _is_at(y, q, items, item):
                 return p, -1
             q += items[item, LENGTH]
@@ -293,53 +293,84 @@ def _follow(values, a, b, y, place, items, chosen):
 
 
 @kernel
-def _apply(rules, rule, y, spans, cell, chart, room, most):
-    """Apply a rule to items of the cells `spans`, in each way that is in y; add what it derives to the cell.
+def fillings(target, y, heads, items, work, out, most):
+    """Find each way to fill a target with items, one a nonterminal, so that it is in y.
 
-    The target is followed from each place of y; at a nonterminal each item is tried that y has there. `room` has the
-    item of each nonterminal, −1 before one is chosen; and of the choices on the way the nonterminal, its place in the
-    target, and that in y. Returns the chart and the number of steps, which is no more than `most` by much.
+    The items of nonterminal k are chained by their column NEXT, from `heads[k - 1]` on. The target is followed from
+    each place of y; at a nonterminal each item is tried that y has there. `work` has the item of each nonterminal, −1
+    before one is chosen; and of the choices on the way the nonterminal, its place in the target, and that in y. Returns
+    a row for each way (the first place in y, the length, the items) in an array that may be longer, their number, and
+    that of steps, which is no more than `most` by much.
     """
-    values, a, b = rules.values, rules.middle[rule], rules.begin[rule + 1]
-    chosen, steps, looked = room[0], 1 + len(y) // PLACES, 0
-    for t in range(len(spans)):
-        chosen[t] = chart.cells[spans[t]]
-    if b - a == 1 and values[a] < 0:  # what is there is known
-        item = chart.cells[spans[-values[a] - 1]]
-        while item >= 0:
-            chosen[-values[a] - 1] = item
-            start, length = np.int64(chart.items[item, START]), np.int64(chart.items[item, LENGTH])
-            chart = add_item(chart, cell, start, length, np.int64(0), rule, chosen[: len(spans)])
-            item, steps = chart.items[item, NEXT], steps + 1
-        return chart, steps
-    for t in range(a, b):
-        if values[t] < 0:
-            chosen[-values[t] - 1] = -1
+    chosen, n, steps, looked, found = work[0], len(target), 1 + len(y) // PLACES, 0, 0
+    for t in range(len(heads)):
+        chosen[t] = heads[t]
+    lone = n == 1 and target[0] < 0
+    item = chosen[-target[0] - 1] if lone else np.int32(-1)
+    while item >= 0:  # what is there is known
+        chosen[-target[0] - 1] = item
+        start, length = np.int64(items[item, START]), np.int64(items[item, LENGTH])
+        out = _with_row(out, np.int64(found), start, length, chosen, len(heads))
+        item, steps, found = items[item, NEXT], steps + 1, found + 1
+    if lone:
+        return out, found, steps
+    for symbol in target:
+        if symbol < 0:
+            chosen[-symbol - 1] = -1
     for place in range(len(y)):
-        if values[a] > 0 and y[place] != values[a]:
+        if target[0] > 0 and y[place] != target[0]:
             continue
-        depth, (p, q) = 0, _follow(values, a, b, y, place, chart.items, chosen)
+        depth, (p, q) = 0, _follow(target, 0, y, place, items, chosen)
         while (q >= 0 or depth > 0) and steps + looked // PLACES <= most:
-            if q >= 0 and p == b:
-                first = _first_same(y, place, q - place)
-                chart = add_item(chart, cell, first, q - place, np.int64(0), rule, chosen[: len(spans)])
+            if q >= 0 and p == n:
+                if _first_same(y, place, q - place) == place:  # else it was found there
+                    out = _with_row(out, np.int64(found), np.int64(place), q - place, chosen, len(heads))
+                    found += 1
                 q = -1
                 continue
             if q >= 0:
-                room[1, depth], room[2, depth], room[3, depth] = -values[p] - 1, p, q
-                item = chart.cells[spans[-values[p] - 1]]
+                work[1, depth], work[2, depth], work[3, depth] = -target[p] - 1, p, q
+                item = heads[-target[p] - 1]
                 depth += 1
             else:
-                item = chart.items[chosen[room[1, depth - 1]], NEXT]
-            k, p, q = room[1, depth - 1], np.int64(room[2, depth - 1]), np.int64(room[3, depth - 1])
-            while item >= 0 and not _is_at(y, q, chart.items, item):
-                item, looked = chart.items[item, NEXT], looked + 1
+                item = items[chosen[work[1, depth - 1]], NEXT]
+            k, p, q = work[1, depth - 1], np.int64(work[2, depth - 1]), np.int64(work[3, depth - 1])
+            while item >= 0 and not _is_at(y, q, items, item):
+                item, looked = items[item, NEXT], looked + 1
             chosen[k], looked = item, looked + 1
             if item >= 0:
-                p, q = _follow(values, p, b, y, q, chart.items, chosen)
+                p, q = _follow(target, p, y, q, items, chosen)
             else:
                 depth, q = depth - 1, -1
-    return chart, steps + looked // PLACES
+    return out, found, steps + looked // PLACES
+
+
+@kernel
+def _with_row(out, row, place, length, chosen, n):
+    """Write a row of `fillings`."""
+    out = reserve(out, row + 1)
+    out[row, 0], out[row, 1] = place, length
+    for t in range(n):
+        out[row, 2 + t] = chosen[t]
+    return out
+
+
+@kernel
+def _apply(rules, match, y, chart, work, rows, most):
+    """Apply a rule to items of cells, in each way that is in y; add what it derives to a cell.
+
+    A match is the rule, the cells that its source takes, and the one to add to; `work` and `rows` are for `fillings`.
+    Returns the chart, the rows, and the number of steps.
+    """
+    rule, spans, cell = match
+    heads, target = work[4, : len(spans)], rules.values[rules.middle[rule] : rules.begin[rule + 1]]
+    for t in range(len(spans)):
+        heads[t] = chart.cells[spans[t]]
+    rows, found, steps = fillings(target, y, heads, chart.items, work, rows, most)
+    for k in range(found):
+        place, length = np.int64(rows[k, 0]), np.int64(rows[k, 1])
+        chart = add_item(chart, cell, place, length, np.int64(0), rule, rows[k, 2 : 2 + len(spans)])
+    return chart, rows, steps
 
 
 @kernel
@@ -378,7 +409,8 @@ def pair_chart(parser, query, budget, work):
     width = 3 + parser.arity
     stack, done = np.empty((64, width), np.int32), np.empty((64, width), np.int32)
     bucket, state = np.empty(n + 1, np.int32), np.empty(width, np.int32)
-    room, lacks = np.empty((4, parser.arity), np.int32), ~marks_of(y)
+    room, lacks = np.empty((5, parser.arity), np.int32), ~marks_of(y)
+    rows = np.empty((16, 2 + parser.arity), np.int32)
     for i in range(n - 1, -1, -1):
         bucket[:] = -1
         bucket[0] = 0
@@ -406,7 +438,8 @@ def pair_chart(parser, query, budget, work):
                 while rule >= 0:
                     used += 1
                     if alive[rule] and rule != banned and trie.marks[rule] & lacks == 0:
-                        chart, steps = _apply(parser.rules, rule, y, spans, cell, chart, room, budget.items - used)
+                        most = budget.items - used
+                        chart, rows, steps = _apply(parser.rules, (rule, spans, cell), y, chart, room, rows, most)
                         used += steps
                     rule = trie.following[rule]
                 match = done[match, 1] if used <= budget.items else -1

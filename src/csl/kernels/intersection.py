@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from csl.kernels.budget import COVERED, ENTRIES, SHARE, STEPS, TOO_MANY, UNCOVERED, Budget, given_up, spent
-from csl.kernels.derive import LENGTH, START, first_place
+from csl.kernels.derive import LENGTH, NEXT, START, fillings
 from csl.kernels.flat import Rules, reserve
 from csl.kernels.kernel import kernel
 from csl.kernels.source_chart import (
@@ -78,7 +78,7 @@ class Product(NamedTuple):
 
     vertices: Vertices
     applications: Applications
-    label: IntArray  # part → its label: a span of y (START, LENGTH), or (category, 0)
+    label: IntArray  # part → its label: a span of y (START, LENGTH), or (category, 0); and the NEXT part of its vertex
     first: OffsetArray  # vertex of the forest → its first part, …
     last: OffsetArray  # … and the one after its last
     of_type: IntArray  # [vertex of the forest, category]: part, −1 = none
@@ -94,59 +94,81 @@ class Found(NamedTuple):
     size: int | np.int64
     n_labels: int | np.int64
     steps: int  # of the search, in all vertices so far
+    work: IntArray  # room for `fillings`
+    rows: IntArray  # and what it finds
+
+
+@kernel
+def _is_after(rows, i, j, n):
+    """Tell whether row i of `fillings` comes after row j in the order of their n items."""
+    t = 2
+    while t < 2 + n and rows[i, t] == rows[j, t]:
+        t += 1
+    return t < 2 + n and rows[i, t] > rows[j, t]
+
+
+@kernel
+def _sort(rows, count, n):
+    """Sort the rows of `fillings` by their n items (Shell 1959)."""
+    gap = count // 2
+    while gap > 0:
+        for i in range(gap, count):
+            j = i
+            while j >= gap and _is_after(rows, j - gap, j, n):
+                for t in range(2 + n):
+                    rows[j, t], rows[j - gap, t] = rows[j - gap, t], rows[j, t]
+                j -= gap
+        gap //= 2
 
 
 @kernel
 def _find_outputs(task, v, product, found, held):
     """Find the applications of vertex v that derive spans of y; the product holds `held` items already."""
     forests, k, labels, budget = task
-    applications, numbers, label, _, _, steps = found
-    (values, begin, middle), first, last, spans = labels.rules, product.first, product.last, product.label
+    applications, numbers, label, _, _, steps, work, rows = found
+    (values, begin, middle), first, last = labels.rules, product.first, product.last
     v0, y = forests.vertices[k], labels.values[labels.offsets[k] : labels.offsets[k + 1]]
-    size, n_labels, chosen = np.int64(0), np.int64(0), np.empty(0, np.int32)
+    size, n_labels, heads = np.int64(0), np.int64(0), np.empty(0, np.int32)
     for a in range(forests.applications[v], forests.applications[v + 1]):
-        rule = forests.rules[a]
-        args = forests.children[forests.arguments[a] : forests.arguments[a + 1]]  # v0 is to be taken off
-        if len(chosen) != len(args):
-            chosen = np.empty(len(args), np.int32)
-        more = True
-        for t in range(len(args)):
-            chosen[t] = first[args[t] - v0]
-            more = more and first[args[t] - v0] < last[args[t] - v0]
-        while more:
-            place, length = first_place(values, middle[rule], begin[rule + 1], y, spans, chosen)
-            if place >= 0:
-                number = 0
-                while number < n_labels and (label[number, START] != place or label[number, LENGTH] != length):
-                    number += 1
-                if number == n_labels:
-                    label = reserve(label, number + 1)
-                    label[number, START], label[number, LENGTH] = place, length
-                    n_labels += 1
-                numbers = reserve(numbers, size + 1)
-                numbers[size] = number
-                applications = add_application(applications, size, rule, chosen)
-                size += 1
-                steps += number
-            steps += 1
-            if spent(budget, held + 2 * size + steps // STEPS):
-                return Found(applications, numbers, label, size, n_labels, steps)
-            t = len(args) - 1
-            while t >= 0:  # the next choice, as on an odometer
-                chosen[t] += 1
-                if chosen[t] < last[args[t] - v0]:
-                    break
-                chosen[t] = first[args[t] - v0]
-                t -= 1
-            more = t >= 0
-    return Found(applications, numbers, label, size, n_labels, steps)
+        rule, b = forests.rules[a], forests.arguments[a]
+        n = forests.arguments[a + 1] - b
+        if len(heads) != n:
+            heads = np.empty(n, np.int32)
+        if work.shape[1] < n:
+            work, rows = np.empty((4, n), np.int32), np.empty((16, 2 + n), np.int32)
+        t = 0
+        while t < n and first[forests.children[b + t] - v0] < last[forests.children[b + t] - v0]:
+            heads[t] = first[forests.children[b + t] - v0]
+            t += 1
+        if t < n:  # a child that derives nothing in y
+            continue
+        target, used = values[middle[rule] : begin[rule + 1]], held + 2 * size + steps // STEPS
+        rows, count, more = fillings(target, y, heads, product.label, work, rows, budget.items - used)
+        _sort(rows, count, n)
+        steps += more * STEPS
+        for row in range(count):
+            number = 0
+            while number < n_labels and (label[number, 0] != rows[row, 0] or label[number, 1] != rows[row, 1]):
+                number += 1
+            if number == n_labels:
+                label = reserve(label, number + 1)
+                label[number, 0], label[number, 1] = rows[row, 0], rows[row, 1]
+                n_labels += 1
+            numbers = reserve(numbers, size + 1)
+            numbers[size] = number
+            applications = add_application(applications, size, rule, rows[row, 2 : 2 + n])
+            size += 1
+            steps += number
+        if spent(budget, held + 2 * size + steps // STEPS):
+            break
+    return Found(applications, numbers, label, size, n_labels, steps, work, rows)
 
 
 @kernel
 def _find_types(task, v, product, found, held):
     """Find the applications of vertex v with the typings of their rules; the product holds `held` items already."""
     forests, k, labels, budget = task
-    applications, numbers, label, _, _, steps = found
+    applications, numbers, label, _, _, steps, work, rows_of_outputs = found
     offsets, rows, _, n_categories = labels.typings
     v0, size = forests.vertices[k], np.int64(0)
     chosen = np.empty(rows.shape[1], np.int32)
@@ -168,7 +190,7 @@ def _find_types(task, v, product, found, held):
         steps += offsets[rule + 1] - offsets[rule]
         if spent(budget, held + 2 * size + steps // STEPS):
             break
-    return Found(applications, numbers, label, size, n_categories, steps)
+    return Found(applications, numbers, label, size, n_categories, steps, work, rows_of_outputs)
 
 
 @kernel
@@ -191,9 +213,12 @@ def _add_parts(product, found, span):
             size += 1
             f = following[f]
         label = reserve(label, parts + 1)
-        label[parts, 0], label[parts, 1] = found.label[number, 0], found.label[number, 1]
+        label[parts, START], label[parts, LENGTH] = found.label[number, 0], found.label[number, 1]
+        label[parts, NEXT] = parts + 1
         vertices = add_vertex(vertices, parts, span, size)
         parts += 1
+    if found.size > 0:
+        label[parts - 1, NEXT] = -1
     return Product(vertices, applications, label, first, last, of_type, parts)
 
 
@@ -213,7 +238,7 @@ def _multiply(task, product, found):
     first, last = np.zeros(n, np.int64), np.zeros(n, np.int64)
     of_type = np.full((n, n_categories), -1, np.int32)
     product = Product(product.vertices, product.applications, product.label, first, last, of_type, 0)
-    found = Found(found.applications, found.number, found.label, 0, 0, steps)
+    found = Found(found.applications, found.number, found.label, 0, 0, steps, found.work, found.rows)
     for v in range(v1 - 1, v0 - 1, -1):
         size = product.vertices.applications[product.parts]
         held = product.parts + size + product.applications.arguments[size]
@@ -275,8 +300,10 @@ def intersect(forests, first_input, budget, largest, labels):
     none, label = np.empty(0, np.int64), np.zeros((max(64, labels.typings.n_categories), 2), np.int32)
     for number in range(len(label)):
         label[number, START] = number
-    product = Product(no_vertices(), no_applications(), label.copy(), none, none, np.empty((0, 0), np.int32), 0)
-    found = Found(no_applications(), np.empty(64, np.int32), label, 0, 0, 0)
+    spans = np.zeros((len(label), NEXT + 1), np.int32)
+    product = Product(no_vertices(), no_applications(), spans, none, none, np.empty((0, 0), np.int32), 0)
+    work, rows = np.empty((4, 1), np.int32), np.empty((16, 3), np.int32)
+    found = Found(no_applications(), np.empty(64, np.int32), label, 0, 0, 0, work, rows)
     done = 0
     while done < n_inputs:
         k = first_input + done

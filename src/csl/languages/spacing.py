@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import chain, pairwise
 
 from csl.languages.characters import ALONE
@@ -68,7 +68,7 @@ class Spacing:
             self._known[key] = gap
         return gap
 
-    @property
+    @cached_property
     def is_plain(self) -> bool:
         """Whether there are no gaps but single spaces."""
         return all(gap in ("", " ") for gap, _ in self.gaps.values())

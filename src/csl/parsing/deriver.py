@@ -46,6 +46,14 @@ class Batch(NamedTuple):
     budget: Budget
 
 
+class Derived(NamedTuple):
+    """A derivation of each of some pairs: rules in preorder, end to end, and their numbers, 0 if there is none."""
+
+    rules: npt.NDArray[np.int32]
+    sizes: npt.NDArray[np.int64]
+    given_up: npt.NDArray[np.bool_]  # pairs with too many ways to derive them, which are no rules
+
+
 class Deriver:
     """Derivations of pairs and of inputs by one grammar."""
 
@@ -65,40 +73,40 @@ class Deriver:
 
     def derivation(self, example: Example) -> Derivation | None:
         """Give a derivation of the pair, if there is one."""
-        rules, _ = self.derive_all([example])
+        rules = self.derive_all([example]).rules
         return Derivation.from_rules(self.rules[r] for r in rules) if len(rules) else None
 
     def derivable(self, examples: Sequence[Example], engine: Threads = ONE_THREAD) -> npt.NDArray[np.bool_]:
         """Whether each pair has a derivation."""
         found = np.array([Rule(e.source, e.target) in self._numbers for e in examples], np.bool_)
         rest = np.flatnonzero(~found).tolist()
-        found[rest] = self.derive_all([examples[k] for k in rest], engine)[1] > 0
+        found[rest] = self.derive_all([examples[k] for k in rest], engine).sizes > 0
         return found
 
     def derive_all(
-        self, examples: Sequence[Example], engine: Threads = ONE_THREAD
-    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
-        """Give a derivation of each pair, as rules in preorder, end to end; and their numbers, 0 if there is none."""
+        self, examples: Sequence[Example], engine: Threads = ONE_THREAD, limit: int | None = None
+    ) -> Derived:
+        """Give a derivation of each pair; with a `limit`, those that take more items are given up."""
         encoded = self.encode(side for example in examples for side in (example.source, example.target))
         unknown = np.concatenate([[0], np.cumsum(encoded.values == 0)])[encoded.offsets[::2]]
         known = np.flatnonzero(np.diff(unknown) == 0)
-        most = min(ITEMS, max(PAIR_ITEMS, ALL_ITEMS // max(1, len(examples))))
+        most = limit or min(ITEMS, max(PAIR_ITEMS, ALL_ITEMS // max(1, len(examples))))
         found = engine.chunks(_derive, known, encoded, most, self._parser, doing="deriving pairs")
         used, lengths, items = (
             np.concatenate(part) for part in zip(*((a, np.diff(b), c) for a, b, c in found), strict=True)
         )
-        parts, given_up = np.split(used, np.cumsum(lengths)[:-1]), 0
+        parts, given_up = np.split(used, np.cumsum(lengths)[:-1]), np.zeros(len(examples), np.bool_)
         for k in np.flatnonzero(items > most):
             example = examples[known[k]]
             number = self._numbers.get(Rule(example.source, example.target))
-            given_up += number is None
+            given_up[known[k]] = number is None
             parts[k] = np.array([] if number is None else [number], np.int32)
-        if given_up:
-            line = f"{given_up:,} of {len(examples):,} pairs given up: there are too many ways to derive them"
+        if given_up.any() and limit is None:
+            line = f"{given_up.sum():,} of {len(examples):,} pairs given up: there are too many ways to derive them"
             warnings.warn(line, LimitWarning, stacklevel=2)
         sizes = np.zeros(len(examples), np.int64)
         sizes[known] = list(map(len, parts)) if len(known) else 0
-        return np.concatenate(parts), sizes
+        return Derived(np.concatenate(parts), sizes, given_up)
 
     @cached_property
     def _numbers(self) -> dict[Rule, int]:

@@ -76,13 +76,18 @@ class Evidence:
             is_same,
             isinstance(second, Answer) and not is_same,
             template(answer.parse.target) in self._templates,
-            -log(max(self._plausible.of(answer.parse.target), LEAST)) if self._plausible else 0,
+            self._new(answer.parse.target),
             sum(len(_words(rule)) for rule in rules if not _tokens(rule)),
             sum(bool(_tokens(rule)) and not _words(rule) for rule in rules),
             answer.log_prob / (len(answer.reading.source) + 1) + 2,
             any(not entry.count for entry in answer.reading.values.values()),
             answer.reading.log_prob,
         ]
+
+    def _new(self, target: tuple[str, ...]) -> float:
+        """Say how much is new in an output."""
+        preparation = self.parser.preparation
+        return -log(max(self._plausible.of(preparation.tree(target)), LEAST)) if preparation and self._plausible else 0
 
     @cached_property
     def _templates(self) -> frozenset[tuple[str, ...]]:

@@ -83,13 +83,17 @@ class Filling:
     def _believed(self, drawn: Mapping[Example, int]) -> list[Believed]:
         """Give the pairs that can be believed, those of one program together; programs drawn most come first."""
         plausible, fluency = Plausible(self.preparation, self.examples), Fluency(self.examples)
-        programs: dict[Words, list[Example]] = defaultdict(list)
         reasons = Reasons(self.preparation, self.examples)
+        alike: dict[Words, list[Example]] = defaultdict(list)
         for pair in drawn:
-            if reasons.has(pair) and not fluency.is_odd(pair.source):
-                programs[_program(pair)].append(pair)
+            if not fluency.is_odd(pair.source):
+                alike[_program(pair)].append(pair)
+        programs, likely = dict[Words, list[Example]](), dict[Words, float]()
+        for program, pairs in alike.items():
+            trees = {target: self.preparation.tree(target) for target in dict.fromkeys(pair.target for pair in pairs)}
+            if sayable := [pair for pair in pairs if reasons.has(pair.source, trees[pair.target])]:
+                programs[program], likely[program] = sayable, plausible.of(trees[sayable[0].target])
         often = {program: sum(drawn[pair] for pair in pairs) for program, pairs in programs.items()}
-        likely = {program: plausible.of(pairs[0].target) for program, pairs in programs.items()}
         chosen = {
             program: sorted(programs[program], key=lambda pair: (-fluency.of(pair.source), pair.source))[:INPUTS]
             for program in sorted(programs, key=lambda program: (-often[program], program))

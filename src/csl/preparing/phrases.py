@@ -46,7 +46,7 @@ def learn_phrases(
 def joined(grammar: Grammar, examples: Sequence[Example], engine: Threads = ONE_THREAD) -> Grammar:
     """Join each rule with a lone target to the rule that it is applied to, if examples apply it to one at most."""
     deriver = Deriver(grammar, CONFIG.max_units)
-    numbers, sizes = deriver.derive_all(list(dict.fromkeys(examples)), engine)
+    numbers, sizes, _ = deriver.derive_all(list(dict.fromkeys(examples)), engine)
     derivations, rules = np.split(numbers, np.cumsum(sizes)[:-1]), dict.fromkeys(grammar)
     known = [[deriver.rules[k] for k in derivation] for derivation in derivations]  # in preorder
     while True:

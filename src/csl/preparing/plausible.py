@@ -44,7 +44,6 @@ class Plausible:
     """Tells how much outputs are like those of training."""
 
     def __init__(self, preparation: Preparation, examples: Iterable[Example]) -> None:
-        self._preparation = preparation
         trees = [preparation.tree(target) for target in dict.fromkeys(example.target for example in examples)]
         self._transparent = _transparent(trees)
         self._heads = Counter((slot, head) for tree in trees for _, slot, head in self._filled(tree, tree.slot))
@@ -56,9 +55,8 @@ class Plausible:
         self._names = {head: i for i, head in enumerate(dict.fromkeys(head for _, head in self._heads))}
         self._known: dict[Filler, float] = {}  # how plausible a head is in a slot that lacks it
 
-    def of(self, target: Words) -> float:
-        """Say how plausible an output is, from 0 to 1: 1 if nothing is new in it."""
-        tree = self._preparation.tree(target)
+    def of(self, tree: Node) -> float:
+        """Say how plausible an output is, given as a tree, from 0 to 1: 1 if nothing is new in it."""
         found = 1.0
         for context, slot, head in dict.fromkeys(self._filled(tree, tree.slot)):  # in order, as floats depend on it
             if (slot, head) not in self._heads:
@@ -67,9 +65,9 @@ class Plausible:
                 found /= 1 + self._uses[context] * self._heads[slot, head] / self._uses[slot]
         return found
 
-    def new_fillers(self, target: Words) -> list[Filler]:
+    def new_fillers(self, tree: Node) -> list[Filler]:
         """Give slots with what fills them, where training lacks it."""
-        return sorted({(node.slot, _filler(node)) for node in self._preparation.tree(target).walk()} - self._fillers)
+        return sorted({(node.slot, _filler(node)) for node in tree.walk()} - self._fillers)
 
     def _filled(
         self, node: Node, slot: Slot, context: Context | None = None

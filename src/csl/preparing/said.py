@@ -78,22 +78,22 @@ class Reasons:
     """
 
     def __init__(self, preparation: Preparation, examples: Iterable[Example]) -> None:
-        self._preparation, self._said = preparation, Said(preparation)
+        self._said = Said(preparation)
         self._uses, self._with = Counter[str](), Counter[tuple[str, Words]]()
         for example in dict.fromkeys(examples):
-            words, values = set(example.source), self._values(example.target)
+            words, values = set(example.source), self._values(preparation.tree(example.target))
             self._uses.update(words)
             self._with.update((word, value) for word in words for value in values)
 
-    def has(self, pair: Example) -> bool:
-        """Whether a prepared pair has them."""
+    def has(self, source: Words, tree: Node) -> bool:
+        """Whether a prepared input has them for an output, given as a tree."""
         return not self._with or all(
-            any(self._with[word, value] >= REASON * self._uses[word] > 0 for word in pair.source)
-            for value in self._values(pair.target)
+            any(self._with[word, value] >= REASON * self._uses[word] > 0 for word in source)
+            for value in self._values(tree)
         )
 
-    def _values(self, target: Words) -> set[Words]:
-        return {node.tokens for _, node in self._said.unsaid(self._preparation.tree(target))}
+    def _values(self, tree: Node) -> set[Words]:
+        return {node.tokens for _, node in self._said.unsaid(tree)}
 
 
 def _parts(node: Node) -> list[str]:

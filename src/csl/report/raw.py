@@ -111,7 +111,8 @@ class Texts:
         for pair, answer in zip(pairs, answers, strict=True):
             tree = prepared.schema.tree(prepared.read(pair.target_text))
             linked = prepared.values.link(prepared.words(pair.source_text), tree, prepared.schema.sorted)
-            words, fillers = fluency.new_neighbours(linked.source), plausible.new_fillers(linked.tree.tokens)
+            words = fluency.new_neighbours(linked.source)
+            fillers = plausible.new_fillers(prepared.tree(linked.tree.tokens))
             back = bool(answer and answer.text == pair.target_text) if self.model else None
             values = [(entry.type, *_value(prepared, entry)) for entry in linked.values.values()]
             new_words = [" ".join(filter(None, two)) for two in words]

@@ -149,7 +149,7 @@ class Sampler:
             raise self._nothing(output_cfg)
         uses = np.zeros((0, 0))
         if config.strategy == "coverage":
-            used, sizes = self._deriver.derive_all(self._train)
+            used, sizes, _ = self._deriver.derive_all(self._train)
             uses = context_counts(used, np.concatenate([[0], np.cumsum(sizes)]), context_starts(grammar), local.arity)
         return partial(_draw_local, local, config.max_depth, config.min_depth, config.seed, uses, config.max_length)
 
@@ -233,7 +233,7 @@ class Sampler:
 
     def parents(self) -> dict[int, int]:
         """For each rule that training examples use, the place of the first that does, counted from 1."""
-        used, sizes = self._deriver.derive_all(self._train)
+        used, sizes, _ = self._deriver.derive_all(self._train)
         number = np.repeat(self._lines, sizes)
         rules, first = np.unique(used, return_index=True)
         return dict(zip(rules.tolist(), number[first].tolist(), strict=True))
