@@ -83,7 +83,7 @@ def augment(code: Path, train: Path, place: Path) -> dict[str, float | str]:
     small.write_text("".join(train.read_text("utf-8").splitlines(keepends=True)[:SMALL]), "utf-8")
     run(code, "-m", "csl", "augment", small, "--out", place / "first", "--force")
     cost = run(code, "-m", "csl", "augment", train, "--out", place / "run")
-    result = (place / "run" / "augmented.tsv").read_bytes()
+    result = next((place / "run").glob("augmented.*")).read_bytes()
     return {"cpu": cost.cpu, "memory": cost.memory, "result": hashlib.sha256(result).hexdigest()}
 
 
