@@ -325,7 +325,7 @@ def fillings(target, y, heads, items, work, out, most):
             if q >= 0 and p == n:
                 if _first_same(y, place, q - place) == place:  # else it was found there
                     out = _with_row(out, np.int64(found), np.int64(place), q - place, chosen, len(heads))
-                    found += 1
+                    found, steps = found + 1, steps + 1
                 q = -1
                 continue
             if q >= 0:

@@ -168,7 +168,7 @@ def _find_outputs(task, v, product, found, held):
 def _find_types(task, v, product, found, held):
     """Find the applications of vertex v with the typings of their rules; the product holds `held` items already."""
     forests, k, labels, budget = task
-    applications, numbers, label, _, _, steps, work, rows_of_outputs = found
+    applications, numbers, label, _, _, steps, work, filled = found
     offsets, rows, _, n_categories = labels.typings
     v0, size = forests.vertices[k], np.int64(0)
     chosen = np.empty(rows.shape[1], np.int32)
@@ -190,7 +190,7 @@ def _find_types(task, v, product, found, held):
         steps += offsets[rule + 1] - offsets[rule]
         if spent(budget, held + 2 * size + steps // STEPS):
             break
-    return Found(applications, numbers, label, size, n_categories, steps, work, rows_of_outputs)
+    return Found(applications, numbers, label, size, n_categories, steps, work, filled)
 
 
 @kernel
