@@ -109,7 +109,7 @@ def _is_after(rows, i, j, n):
 
 @kernel
 def _sort(rows, count, n):
-    """Sort the rows of `fillings` by their n items (Shell 1959)."""
+    """Sort the rows of `fillings` by their n items (Shell 1959): sums of floats depend on the order of applications."""
     gap = count // 2
     while gap > 0:
         for i in range(gap, count):
