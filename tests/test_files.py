@@ -21,6 +21,7 @@ from csl.files import (
     parse_json,
     read_lines,
     refuse_input_as_output,
+    remove_unfinished,
     write_json,
     write_text,
 )
@@ -70,6 +71,16 @@ def test_any_tokens_round_trip(tmp_path_factory: pytest.TempPathFactory, name: s
     path = tmp_path_factory.mktemp("examples") / name
     write_examples(path, [*pairs, *EXAMPLES])
     assert list(read_examples(path)) == [*pairs, *EXAMPLES]
+
+
+def test_what_is_being_written_can_be_removed_before_the_process_ends_at_once(tmp_path: Path) -> None:
+    done, writing = atomic_write(tmp_path / "done"), atomic_write(tmp_path / "x")
+    with done:
+        pass
+    writing.__enter__()
+    assert len(list(tmp_path.iterdir())) == 2
+    remove_unfinished()
+    assert [path.name for path in tmp_path.iterdir()] == ["done"]
 
 
 def test_the_same_examples_give_the_same_compressed_bytes(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ from typing import IO, Any, BinaryIO, TextIO
 from csl.errors import InputError, from_system, refuse
 
 PARTIAL = ".partial"  # the end of the name of a file that is being written
+_unfinished: set[Path] = set()  # files that this process is writing
 MAX_LINE = 8 << 20  # bytes of a line
 MAX_RATIO = 50  # a .gz file may unpack to so many times its size (SCAN, which repeats itself, has 33),
 MIN_UNPACKED = 16 << 20  # or to so many bytes, whichever is more; other files may have any size
@@ -110,9 +111,18 @@ def _partial(target: Path) -> Iterator[Path]:
     """Give the name under which this thread writes a file; remove what killed processes left of it."""
     remove_partial(target.parent, target.name)
     partial = target.with_name(f".{target.name}.{os.getpid()}.{threading.get_native_id()}{PARTIAL}")
+    _unfinished.add(partial)
     try:
         yield partial
     finally:
+        with suppress(OSError):
+            partial.unlink(missing_ok=True)
+        _unfinished.discard(partial)
+
+
+def remove_unfinished() -> None:
+    """Remove what this process is writing, before it ends at once; Ctrl-C may come just before a `with` begins."""
+    for partial in list(_unfinished):
         with suppress(OSError):
             partial.unlink(missing_ok=True)
 

@@ -45,6 +45,7 @@ from csl.cli import (
 )
 from csl.cli.console import handle_interrupts, is_interrupt, new_console
 from csl.errors import FAILURES, REMEDIES, CslError, InputError, LimitWarning, from_system
+from csl.files import remove_unfinished
 
 SIGNALLED = 128  # exit codes above it say which signal ended the program
 INTERRUPTED = SIGNALLED + signal.SIGINT
@@ -151,6 +152,7 @@ def _show_warning(
 
 def _stop(code: int = INTERRUPTED) -> NoReturn:
     """End at once: threads may still run kernels, and an ordinary exit would wait for them."""
+    remove_unfinished()
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError, AttributeError):
             stream.flush()
