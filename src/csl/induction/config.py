@@ -32,6 +32,9 @@ class InductionConfig(BaseModel):
     lone_target: Annotated[bool, Field(description="may a target be a lone nonterminal, as in ⟨the NT_1, NT_1⟩?")] = (
         True
     )
+    frame: Annotated[
+        bool, Field(description="with an output CFG: a seed rule for what all outputs begin and end with?")
+    ] = True
     partitions: Annotated[
         int, Field(ge=1, description="parts of the data, by length, that are learnt one after the other")
     ] = 1
@@ -52,4 +55,4 @@ PRESETS = {
     "geoquery": InductionConfig(repeated_target=False),
     "smcalflow": InductionConfig(),
 }
-"""The paper's settings, with one exception: the published system has lone targets for SCAN and COGS only."""
+"""The paper's settings, but for `frame`, and lone targets, which the published system has for SCAN and COGS only."""

@@ -20,6 +20,7 @@ from csl.grammar.store import RuleStore
 from csl.grammar.vocabulary import Ragged, Vocabulary
 from csl.induction.config import InductionConfig
 from csl.induction.deep import deepen
+from csl.induction.frame import frame_rule
 from csl.induction.objective import UNIT, Objective
 from csl.induction.search import Search
 from csl.log import Log
@@ -69,6 +70,7 @@ class Induced:
     """A grammar with what is worth telling about it."""
 
     grammar: Grammar
+    seeds: tuple[Rule, ...]  # those given, and that of the frame
     size_before: float  # of the examples as rules: what the objective starts from, without penalties
     objective: float
     cost: dict[Rule, float]
@@ -104,6 +106,8 @@ def induce(
     weights = Counter(examples)
     ordered = sorted(weights, key=lambda e: (len(e.source_text), e.source_text, e.target_text))
     vocabulary, store, seeds = Vocabulary(), RuleStore(), list(seeds)
+    if config.frame and output_cfg and (frame := frame_rule(ordered, output_cfg)):
+        seeds = list(dict.fromkeys([*seeds, frame]))
     ids = store.add_rules(ordered, vocabulary)
     seed_ids = store.add_rules(seeds, vocabulary)
     compiled = output_cfg.compiled(vocabulary) if output_cfg else None
@@ -149,7 +153,7 @@ def induce(
         uses = deepen(search) or uses
     known = dict(zip(seed_ids.tolist(), seeds, strict=True))
     found = [(known.get(i) or store.rule(i, vocabulary), i) for i in search.rules.tolist()]
-    return _result(search, found, uses, float(objective.sizes()[ids].sum()) / UNIT)
+    return _result(search, seeds, found, uses, float(objective.sizes()[ids].sum()) / UNIT)
 
 
 def _restored(state: State, vocabulary: Vocabulary, store: RuleStore) -> tuple[npt.NDArray[np.int32], Ragged]:
@@ -177,12 +181,15 @@ def check(examples: Sequence[Example]) -> None:
             raise InputError(f"example {k} has an empty side")
 
 
-def _result(search: Search, found: list[tuple[Rule, int]], uses: dict[int, int], size_before: float) -> Induced:
+def _result(
+    search: Search, seeds: Iterable[Rule], found: list[tuple[Rule, int]], uses: dict[int, int], size_before: float
+) -> Induced:
     """Give the grammar, whose rules have these ids, with what is known of it; rules with fewest nonterminals first."""
     cost = search.objective.costs(search.rules) / UNIT
     found.sort(key=lambda each: (each[0].arity, str(each[0])))
     return Induced(
         Grammar([rule for rule, _ in found]),
+        tuple(seeds),
         size_before,
         search.total() / UNIT,
         {rule: float(cost[i]) for rule, i in found},

@@ -38,7 +38,7 @@ class Induce(Stage):
     may_read = ("data/seed_rules.txt", "data/output.cfg", "prepared/")
     artefacts = {
         "grammar.txt": "the induced grammar: `csl grammar show`, `csl grammar explain`",
-        "seed_rules.txt": "the seed rules of the grammar: those given, and those chosen by auto",
+        "seed_rules.txt": "the seed rules of the grammar: those given, and those found in the data",
         "metrics/induce.jsonl": "induction, a line a step",
     }
 
@@ -60,8 +60,8 @@ class Induce(Stage):
         induced = induce(
             train, config, seed_rules=rules, output_cfg=cfg, engine=work.engine, progress=report, checkpoint=checkpoint
         )
-        if rules:
-            write_grammar(folder.path / "seed_rules.txt", rules)
+        if induced.seeds:
+            write_grammar(folder.path / "seed_rules.txt", induced.seeds)
         write_grammar(folder.path / "grammar.txt", induced.grammar)
         log.progress("deriving the training examples …")
         found = Deriver(induced.grammar, config.max_units).derive_all(train, work.engine, CHECKED)
