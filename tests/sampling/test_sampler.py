@@ -1,5 +1,6 @@
 """The stream of samples: repeatable, filtered as asked, ended when nothing new comes, valid and derivable."""
 
+from collections import Counter
 from collections.abc import Sequence
 from itertools import islice, zip_longest
 
@@ -365,3 +366,32 @@ def test_draws_that_balance_leaves_out_do_not_end_a_stream(monkeypatch: pytest.M
 def test_a_balanced_stream_does_not_depend_on_threads(depths: str) -> None:
     one, three = (list(sampler(depths=depths, balance=3).stream(6000, Threads(threads))) for threads in (1, 3))
     assert one == three
+
+
+# outputs by a power of their draws
+
+
+def counts(power: float, number: int) -> Counter[tuple[str, ...]]:
+    return Counter(pair.target for pair in pairs(list(sampler(output_power=power).stream(number))))
+
+
+def test_an_output_drawn_n_times_comes_up_n_to_the_power_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = counts(1, 20 * 4096)
+    monkeypatch.setattr(sampler_module, "PATIENCE", 10)
+    monkeypatch.setattr(sampler_module, "SCARCE", 1)
+    kept = counts(0.5, 10**6)  # the stream ends when the second ten chunks bring less than the first
+    few = [output for output, number in drawn.items() if number > 100]
+    assert len(few) > 10
+    for output in few:
+        wanted = drawn[output] ** 0.5
+        assert abs(kept[output] - wanted) < 4 * wanted**0.5
+
+
+def test_with_power_0_each_output_comes_up_once() -> None:
+    assert set(counts(0, 100).values()) == {1}
+
+
+def test_the_power_does_not_depend_on_threads() -> None:
+    one, three = (list(sampler(output_power=0.5).stream(3000, Threads(threads))) for threads in (1, 3))
+    assert one == three
+    assert len(one) == 3000

@@ -39,6 +39,9 @@ class SampleConfig(BaseModel):
     balance: Annotated[
         float, Field(ge=1, le=1000, description="draws for a pair that is kept: those with rare rules come first")
     ] = 1.0
+    output_power: Annotated[
+        float, Field(ge=0, le=1, description="p: an output drawn n times comes up n^p times; 1: as drawn, 0: once")
+    ] = 1.0
     max_depth: Annotated[
         int,
         Field(ge=0, le=DEEPEST, description="levels of a derivation, at most; 0: as many as training needs"),

@@ -6,6 +6,7 @@ any more.
 """
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -180,7 +181,7 @@ class Sampler:
             _, slots, known = keep_new(pair_keys(*x, *y), slots, known)
         if count < 1:
             return
-        keep = self._chances()
+        keep, uses = self._chances(), Counter[int]()
         state = (self._draw, self._deriver.arrays, self.config.max_length)
         for start in count_from(0, CHUNK * engine.number):
             starts = np.arange(start, start + CHUNK * engine.number, CHUNK)
@@ -193,6 +194,8 @@ class Sampler:
                     good[good], slots, known = keep_new(keys[good], slots, known)
                 else:
                     good &= missing(keys, slots)
+                if self.config.output_power < 1:
+                    good[good] = self._by_output(pair_keys(y, yo, y, yo)[good], uses, drawn)
                 drawn, fresh = drawn + 1, fresh + int(good.sum())
                 for i in np.flatnonzero(good):
                     source, target = self._tokens[x[xo[i] : xo[i + 1]]], self._tokens[y[yo[i] : yo[i + 1]]]
@@ -207,6 +210,18 @@ class Sampler:
                         stream.exhausted = True
                         return
                     fresh = 0
+
+    def _by_output(self, outputs: npt.NDArray[np.uint64], uses: Counter[int], chunk: int) -> npt.NDArray[np.bool_]:
+        """Choose pairs by the keys of their outputs: of the first n with one output, n^p on average."""
+        number, power = np.empty(len(outputs)), self.config.output_power
+        for i, output in enumerate(outputs.tolist()):
+            uses[output] += 1
+            number[i] = uses[output]
+        before = np.where(number > 1, (number - 1) ** power, 0)
+        kept: npt.NDArray[np.bool_] = (
+            np.random.default_rng((self.config.seed, 1, chunk)).random(len(outputs)) < number**power - before
+        )
+        return kept
 
     def _chances(self) -> npt.NDArray[np.float64]:
         """Give for each rule the chance that a draw with it is kept, if no rarer rule is in the draw.
