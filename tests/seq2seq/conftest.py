@@ -41,7 +41,7 @@ PAIRS += [
 ]
 TINY = TrainConfig(
     layers=1, heads=2, d_model=16, d_ff=16, dropout=0.1, steps=6, batch_size=4, warmup=2, evaluate_every=2,
-    max_target=16, seed=3,
+    max_target=16, seed=3, precision="fp32",
 )  # fmt: skip
 
 

@@ -178,9 +178,19 @@ def test_dropout_depends_on_seed_step_and_process_alone() -> None:
 
 
 @pytest.mark.parametrize(
-    ("precision", "dtype"), [("auto", torch.float32), ("fp32", torch.float32), ("bf16", torch.bfloat16)]
+    ("precision", "known", "dtype"),
+    [
+        ("auto", {"avx512_bf16": True}, torch.bfloat16),
+        ("auto", {"avx512_bf16": False, "bf16": True}, torch.float32),
+        ("auto", {}, torch.float32),
+        ("fp32", {"avx512_bf16": True}, torch.float32),
+        ("bf16", {}, torch.bfloat16),
+    ],
 )
-def test_precision_on_the_cpu(precision: str, dtype: torch.dtype) -> None:
+def test_precision_on_the_cpu(
+    precision: str, known: dict[str, bool], dtype: torch.dtype, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: known)
     config = changed(PLAIN, precision=precision)
     with autocast(config, CPU):
         assert (torch.ones(2, 2) @ torch.ones(2, 2)).dtype == dtype

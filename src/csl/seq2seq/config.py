@@ -42,7 +42,7 @@ class TrainConfig(BaseModel):
     ] = "constant"
     warmup: Annotated[int, Field(ge=0, le=10**9, description="steps in which the rate rises from 0")] = 100
     precision: Annotated[
-        Literal["auto", "bf16", "fp32"], Field(description="auto: bf16 on a GPU that has it, else fp32")
+        Literal["auto", "bf16", "fp32"], Field(description="auto: bf16 where GPU or CPU has it, else fp32")
     ] = "auto"
     evaluate_every: Annotated[
         int, Field(ge=1, le=10**9, description="steps between evaluations, and between checkpoints")

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger("csl.train")
 MICRO_BATCH = 32  # pairs in a pass on a CPU
+BF16 = ("avx512_bf16", "amx_bf16")  # instructions of CPUs
 CLIP = 1.0  # norm of the gradient, at most
 
 
@@ -66,12 +67,20 @@ def micro_batches(config: TrainConfig, device: torch.device, pairs: float) -> in
     return min(math.ceil(pairs / size), max(1, int(pairs)))
 
 
+def has_bf16(device: torch.device) -> bool:
+    """Whether a GPU, or a CPU, has instructions for products of bf16."""
+    if device.type == "cuda":
+        return torch.cuda.is_bf16_supported(including_emulation=False)
+    if device.type != "cpu" or not hasattr(torch.cpu, "get_capabilities"):  # older versions of torch do not tell
+        return False
+    known = torch.cpu.get_capabilities()
+    return any(known.get(name, False) for name in BF16)
+
+
 @contextmanager
 def autocast(config: TrainConfig, device: torch.device, *, cache: bool = True) -> Iterator[None]:
     """Compute in bf16 where the config and the device want it. Never in fp16: T5 overflows there."""
-    bf16 = config.precision == "bf16" or (
-        config.precision == "auto" and device.type == "cuda" and torch.cuda.is_bf16_supported(including_emulation=False)
-    )
+    bf16 = config.precision == "bf16" or (config.precision == "auto" and has_bf16(device))
     with torch.autocast(device.type, torch.bfloat16, enabled=bf16, cache_enabled=cache):
         yield
 
