@@ -1,12 +1,13 @@
-"""Greedy prediction with T5-small: `generate` of transformers against the search of `csl predict`, in one run.
+"""Prediction with T5-small, greedy or with beams: `generate` of transformers against the search of `csl predict`, in one run.
 
-    PYTHONPATH=src python benchmarks/prediction_speed.py [MODEL INPUTS] [--device D] [--threads N] [-n INPUTS] [--tiny]
+    PYTHONPATH=src python benchmarks/prediction_speed.py [MODEL INPUTS] [--device D] [--threads N] [-n INPUTS]
+                                                          [--beams N] [--tiny]
 
 330 inputs and outputs with the lengths of GeoQuery. The network has the sizes of Flan-T5-small, and weights that are
 made: each token but the first has one successor, and the input chooses the first token of the output, so that outputs
 have given lengths. With MODEL, a folder of `csl train`, and INPUTS, one a line, that model is measured instead. On a
 GPU every way is called three times: in bf16, where it sets itself up; in bf16 again; and in fp32, where all ways must
-give the same outputs. In bf16 the first token of a few is another one, as their two best are all but equal. Needs
+give the same outputs. A CPU is measured in fp32. In bf16 the first token of a few is another one, as their two best are all but equal. Needs
 torch, transformers and numpy; on a CPU it takes a minute or two, on an H200 some seconds.
 
 generate   the library's search: all rows, until the last is complete
@@ -73,13 +74,13 @@ def new_model(tiny: bool, number: int, device: torch.device) -> tuple[Seq2Seq, l
 def choose(model: Seq2Seq, way: str) -> None:
     """Let a model search in a way."""
     if way == "generate":
-        model._greedy = lambda *_: None  # type: ignore[method-assign]
+        model._greedy = model._beams = lambda *_: None  # type: ignore[method-assign]
     elif way == "rows":
         model._architecture._t5 = False  # type: ignore[attr-defined]
 
 
-def outputs_of(model: Seq2Seq, inputs: list[str]) -> list[str]:
-    return [outputs[0].text for outputs in model.predict(inputs)]
+def outputs_of(model: Seq2Seq, inputs: list[str], beams: int) -> list[str]:
+    return [outputs[0].text for outputs in model.predict(inputs, beams=beams)]
 
 
 def alike(found: list[str], wanted: list[str]) -> int:
@@ -93,6 +94,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int)
     parser.add_argument("--only", nargs="*", choices=WAYS, default=WAYS)
     parser.add_argument("-n", dest="number", type=int, default=330)
+    parser.add_argument("--beams", type=int, default=1)
     parser.add_argument("--tiny", action="store_true")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
@@ -110,14 +112,16 @@ def main() -> None:
         else:
             model, inputs = new_model(arguments.tiny, arguments.number, device)
         choose(model, way)
+        if device.type == "cpu":
+            object.__setattr__(model.config, "precision", "fp32")
         took, used = [], 0.0
         for _ in range(2 if device.type == "cuda" else 1):
             start, cpu = time.perf_counter(), time.process_time()
-            quick = outputs_of(model, inputs)  # waits for the device
+            quick = outputs_of(model, inputs, arguments.beams)  # waits for the device
             took.append(time.perf_counter() - start)
             used = time.process_time() - cpu
         object.__setattr__(model.config, "precision", "fp32")
-        found = outputs_of(model, inputs) if device.type == "cuda" else quick
+        found = outputs_of(model, inputs, arguments.beams) if device.type == "cuda" else quick
         mine = took[-1] if device.type == "cuda" else used
         base, wanted = base or mine, wanted or found
         agree = (

@@ -61,7 +61,7 @@ def learned(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The run folder of a model of two layers that was trained on `PAIRS` until it knew them."""
     config = TrainConfig(
         layers=2, heads=4, d_model=32, d_ff=128, dropout=0.0, steps=200, evaluate_every=100, batch_size=16,
-        learning_rate=3e-3, warmup=20, max_target=16, seed=2,
+        learning_rate=3e-3, warmup=20, max_target=16, seed=2, precision="fp32",
     )  # fmt: skip
     folder = tmp_path_factory.mktemp("learned")
     Training(PAIRS, config, dev=PAIRS, device="cpu").run().model.save(folder / "model")

@@ -43,6 +43,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 def config_of(folder: Path, **options: Any) -> TrainConfig:
     fast = {"steps": 60, "batch_size": 8, "learning_rate": 0.01, "warmup": 10, "max_target": 16, "seed": 3}
+    fast |= {"precision": "fp32"}
     return TrainConfig(model=str(folder), **fast | options)
 
 

@@ -97,9 +97,10 @@ def test_the_longest_inputs_come_first(model: Seq2Seq, spy: Spy) -> None:
     assert spy.shapes == [(1, 16), (1, 8), (1, 8), (1, 8)]
 
 
+@pytest.mark.parametrize("beams", [1, 2, 5])
 @pytest.mark.parametrize("kind", ["learned", "untrained", "pretrained", "bart"])
-def test_greedy_search_writes_what_generate_writes(
-    kind: str, model: Seq2Seq, pretrained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_search_writes_what_generate_writes(
+    kind: str, beams: int, model: Seq2Seq, pretrained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     inputs = [*INPUTS, *(pair.source_text for pair in PAIRS[::5])]
     if kind == "bart":
@@ -110,24 +111,27 @@ def test_greedy_search_writes_what_generate_writes(
         config = changed(TINY, model=name, prefix="", max_target=30)
         codec = new_codec(config, inputs)
         model = Seq2Seq(new_network(config, len(codec.tokenizer)), codec, config, CPU)
-    found = model.predict(inputs)
+    found = model.predict(inputs, beams=beams, k=beams, scores=True)
     assert isinstance(model._architecture.search(torch.ones(1, 1, dtype=torch.long), torch.ones(1, 1)), T5Search) == (
         kind != "bart"
     )
     monkeypatch.setattr(model, "_greedy", lambda *_: None)
-    assert model.predict(inputs) == found
+    monkeypatch.setattr(model, "_beams", lambda *_: None)
+    for wanted, outputs in zip(model.predict(inputs, beams=beams, k=beams, scores=True), found, strict=True):
+        assert [output.text for output in outputs] == [output.text for output in wanted]
+        scores = [output.log_prob for output in wanted]
+        assert [output.log_prob for output in outputs] == pytest.approx(scores, abs=1e-3)
 
 
+@pytest.mark.parametrize("beams", [1, 3])
 @pytest.mark.parametrize("share", [0, 4])
 def test_rows_that_are_complete_need_not_be_dropped(
-    model: Seq2Seq, share: int, monkeypatch: pytest.MonkeyPatch
+    model: Seq2Seq, share: int, beams: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     inputs = [*INPUTS, *(pair.source_text for pair in PAIRS[::2])]
-    found = model.predict(inputs)
-    monkeypatch.setattr(
-        T5Search, "drops", lambda search, going: share * going > 0 and len(search._padding) >= share * going
-    )
-    assert model.predict(inputs) == found
+    found = model.predict(inputs, beams=beams, k=beams)
+    monkeypatch.setattr(T5Search, "drops", lambda search, going: share * going > 0 and search._rows >= share * going)
+    assert model.predict(inputs, beams=beams, k=beams) == found
 
 
 def test_an_input_that_comes_up_again_is_predicted_once(model: Seq2Seq, spy: Spy) -> None:
@@ -197,14 +201,16 @@ def test_scores_are_the_log_probabilities_of_what_was_written(model: Seq2Seq, sp
             assert output.text == model.codec.decode([ids[:end]])[0]
 
 
-def test_greedy_search_scores_what_it_writes(model: Seq2Seq, monkeypatch: pytest.MonkeyPatch) -> None:
-    wanted = model.predict(INPUTS, scores=True)
+@pytest.mark.parametrize("beams", [1, 2])
+def test_search_scores_what_it_writes(model: Seq2Seq, beams: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    wanted = model.predict(INPUTS, beams=beams, scores=True)
     monkeypatch.setattr(model, "_log_probs", lambda *_: pytest.fail("a second pass"))
-    assert model.predict(INPUTS, scores=True) == wanted
+    assert model.predict(INPUTS, beams=beams, scores=True) == wanted
 
 
 def test_scores_take_bounded_memory(model: Seq2Seq, monkeypatch: pytest.MonkeyPatch) -> None:
     inputs, seen = [pair.source_text for pair in PAIRS[:9]], list[int]()
+    monkeypatch.setattr(model, "_beams", lambda *_: None)  # `generate` does not tell log p
     wanted, some = model.predict(inputs, beams=2, scores=True), model._some_log_probs
 
     def watched(source: torch.Tensor, mask: torch.Tensor, written: torch.Tensor) -> list[float]:
@@ -250,6 +256,7 @@ def test_the_best_of_several_beams_is_right_too(model: Seq2Seq) -> None:
 
 
 def test_scores_have_the_last_word_on_the_order(model: Seq2Seq, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(model, "_beams", lambda *_: None)
     monkeypatch.setattr(model, "_log_probs", lambda source, mask, written: [-3.0, -1.0, -2.0])
     assert [p.log_prob for p in model.predict(["texas"], beams=3, k=3, scores=True)[0]] == [-1, -2, -3]
 
@@ -364,9 +371,9 @@ def test_a_device_that_is_not_there_is_refused(learned: Path) -> None:
 def test_a_device_without_memory_is_named_with_what_to_lower(learned: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     model = Seq2Seq.load(learned, "cpu")
 
-    def generate(**_: object) -> None:
+    def search(*_: object) -> None:
         raise torch.cuda.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.94 GiB.")
 
-    monkeypatch.setattr(model.network, "generate", generate)
+    monkeypatch.setattr(model, "_beams", search)
     with pytest.raises(CslError, match="lower batch_size, now 7"):
         model.predict(["states next to ohio"], beams=2, batch_size=7)

@@ -24,16 +24,16 @@ Network = Callable[..., Any]  # a network, or one that several processes share
 
 
 class Search(Protocol):
-    """The rows of a batch in greedy search."""
+    """The rows of a batch in search: those of an input, a row a beam, are side by side."""
 
     def next_logits(self, tokens: torch.Tensor) -> torch.Tensor | None:
-        """Give the logits [rows, V] after one more token a row; None where rows of the cache cannot be dropped."""
+        """Give the logits [rows, V] after one more token a row; None where rows of the cache cannot be moved."""
 
     def drops(self, going: int) -> bool:
         """Tell whether dropping rows pays when so many are not complete."""
 
     def keep(self, rows: torch.Tensor) -> None:
-        """Drop all rows but these."""
+        """Put these rows in the place of all; with beams, as many of each input that is kept as there are beams."""
 
 
 class Architecture(Protocol):
@@ -47,8 +47,8 @@ class Architecture(Protocol):
     def logits(self, network: Network, source: torch.Tensor, mask: torch.Tensor, before: torch.Tensor) -> torch.Tensor:
         """Give the logits of all tokens of outputs."""
 
-    def search(self, source: torch.Tensor, mask: torch.Tensor) -> Search:
-        """Begin a greedy search."""
+    def search(self, source: torch.Tensor, mask: torch.Tensor, beams: int = 1) -> Search:
+        """Begin a search."""
 
     def prompt(self, source: torch.Tensor) -> int:
         """Give the number of columns that `generate` returns before the start symbol."""
@@ -73,11 +73,11 @@ class EncoderDecoder:
         found: torch.Tensor = made.logits
         return found
 
-    def search(self, source: torch.Tensor, mask: torch.Tensor) -> Search:
-        """Begin a greedy search."""
+    def search(self, source: torch.Tensor, mask: torch.Tensor, beams: int = 1) -> Search:
+        """Begin a search."""
         if self._t5 is None:
             self._t5 = searchable(self._network)
-        return (T5Search if self._t5 else _EncoderDecoderSearch)(self._network, source, mask)
+        return (T5Search if self._t5 else _EncoderDecoderSearch)(self._network, source, mask, beams)
 
     def prompt(self, source: torch.Tensor) -> int:
         """Nothing: inputs are read apart."""
@@ -85,9 +85,10 @@ class EncoderDecoder:
 
 
 class _EncoderDecoderSearch:
-    def __init__(self, network: "PreTrainedModel", source: torch.Tensor, mask: torch.Tensor) -> None:
-        self._network, self._mask, self._cache = network, mask, None
+    def __init__(self, network: "PreTrainedModel", source: torch.Tensor, mask: torch.Tensor, beams: int) -> None:
+        self._network, self._mask, self._cache = network, mask.repeat_interleave(beams, 0), None
         self._states = network.get_encoder()(input_ids=source, attention_mask=mask)
+        self._states.last_hidden_state = self._states.last_hidden_state.repeat_interleave(beams, 0)
 
     def next_logits(self, tokens: torch.Tensor) -> torch.Tensor | None:
         from transformers import EncoderDecoderCache
@@ -137,9 +138,9 @@ class Decoder:
         """Tell whether the network has an argument of this name."""
         return argument in self._arguments
 
-    def search(self, source: torch.Tensor, mask: torch.Tensor) -> Search:
-        """Begin a greedy search."""
-        return _DecoderSearch(self, self._network, source, mask)
+    def search(self, source: torch.Tensor, mask: torch.Tensor, beams: int = 1) -> Search:
+        """Begin a search."""
+        return _DecoderSearch(self, self._network, source.repeat_interleave(beams, 0), mask.repeat_interleave(beams, 0))
 
     def prompt(self, source: torch.Tensor) -> int:
         """All of the prompt but its last token."""

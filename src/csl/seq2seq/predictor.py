@@ -1,7 +1,7 @@
 """Outputs for inputs by a trained model: batched greedy or beam search, k best with log p(y | x).
 
-Inputs are sorted by length, the longest first, so that memory runs out at once or never. Greedy search drops a row when
-its output is complete; the library's `generate` computes all rows until the last is. T5 has a search of its own
+Inputs are sorted by length, the longest first, so that memory runs out at once or never. An input is dropped when its
+outputs are complete; the library's `generate` computes all rows until the last is. T5's steps are made here, too
 (`csl.seq2seq.t5`). `benchmarks/prediction_speed.py` compares them.
 """
 
@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
+from functools import partial
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,7 @@ from csl.errors import CslError, InputError, LimitWarning
 from csl.files import hash_file, read_json, write_json
 from csl.seq2seq.architectures import architecture_of
 from csl.seq2seq.batches import Encoded, lengths_of, padded
+from csl.seq2seq.beams import beam_search
 from csl.seq2seq.codec import CODEC, Codec, PromptCodec, codec_of, load_tokenizer
 from csl.seq2seq.config import TrainConfig
 from csl.seq2seq.mask import BeamMask, GreedyMask, OutputMask
@@ -146,11 +148,15 @@ class Seq2Seq:
         written, sums = self._write(source, mask, beams, n, output_mask, scores)
         outputs = [self._output(row) for row in written.tolist()]
         texts = self.codec.decode(outputs)
-        log_probs: Sequence[float | None] = [None] * len(texts) if sums is None else sums.tolist()
+        known: Sequence[float | None] = [None] * len(texts) if sums is None else sums.tolist()
+        log_probs = known if scores else [None] * len(texts)
         if scores and sums is None:
             log_probs = self._log_probs(source.repeat_interleave(n, 0), mask.repeat_interleave(n, 0), written)
         made = [Prediction(text, log_prob) for text, log_prob in zip(texts, log_probs, strict=True)]
-        valid = [output_mask is None or output_mask.accepts(ids) for ids in outputs]
+        valid = [
+            total != -inf and (output_mask is None or output_mask.accepts(ids))
+            for total, ids in zip(known, outputs, strict=True)
+        ]
         groups = ([made[j] for j in range(i, i + n) if valid[j]] for i in range(0, len(made), n))
         # in bf16 the search and the score may differ in the last digits
         return [sorted(group, key=lambda p: -(p.log_prob or 0))[:k] for group in groups]
@@ -168,8 +174,8 @@ class Seq2Seq:
 
         And log p of each, if it is asked for and known from the search.
         """
-        written = self._greedy(source, mask, output_mask, scores) if beams == 1 else None
-        if written is not None:
+        search = self._greedy if beams == 1 else partial(self._beams, beams, k)
+        if (written := search(source, mask, output_mask, scores)) is not None:
             return written
         prompt = self._architecture.prompt(source)
         options: dict[str, Any] = {"length_penalty": 0.0} if beams > 1 else {}  # 0: the order is that of log p
@@ -216,6 +222,22 @@ class Seq2Seq:
                 if guide:
                     guide.keep(kept)
         return written, sums
+
+    def _beams(
+        self, beams: int, k: int, source: torch.Tensor, mask: torch.Tensor, output_mask: OutputMask | None, scores: bool
+    ) -> Written | None:
+        """Take the k best outputs of a beam search; None where rows of the cache cannot be moved."""
+        start, never = self._architecture.start(source), torch.tensor(self.codec.never, dtype=torch.long)
+        found = beam_search(
+            self._architecture.search(source, mask, beams), start, beams, self.codec.max_target, self._ends,
+            never.to(self.device), BeamMask(output_mask) if output_mask else None,
+        )  # fmt: skip
+        if found is None:
+            return None
+        best = [output for outputs in found for output in (outputs + [(-inf, [])] * k)[:k]]
+        pad = self.network.generation_config.pad_token_id or 0
+        ids = padded([[0, *ids] for _, ids in best], pad)[0]
+        return torch.from_numpy(ids).to(self.device), torch.tensor([total for total, _ in best])
 
     @property
     def _ends(self) -> list[int]:

@@ -1,8 +1,9 @@
-"""Greedy search in T5's decoder, without what the library does again at each step.
+"""Search in T5's decoder, without what the library does again at each step.
 
 For every token, the library makes masks and biases, and copies all keys and values to make room for one more; a GPU
 spends most of its time on launching many small kernels. Here keys and values have places, which double when all are
-taken, and biases come from a table. So a step has the shapes of the one before, and a GPU runs it as a CUDA graph.
+taken, and biases come from a table. So a step has the shapes of the one before, and a GPU runs it as a CUDA graph. The
+beams of an input read the same keys and values of it, which stay where they are.
 Weights are cast to the precision of the search once. Logits are those of the library but for the order of sums;
 `searchable` tries that for a network.
 """
@@ -28,10 +29,10 @@ LARGE = 10**9  # parameters; a larger network keeps a GPU busy as it is, and a c
 
 
 class T5Search:
-    """The rows of a batch in greedy search, by T5 and networks of its kind."""
+    """The rows of a batch in search, by T5 and networks of its kind."""
 
-    def __init__(self, network: "PreTrainedModel", source: torch.Tensor, mask: torch.Tensor) -> None:
-        self._device = source.device
+    def __init__(self, network: "PreTrainedModel", source: torch.Tensor, mask: torch.Tensor, beams: int = 1) -> None:
+        self._device, self._beams = source.device, beams
         self._capturing = self._device.type == "cuda"
         one = torch.ones(1, 1, device=self._device)
         dtype, decoder = (one @ one).dtype, network.get_decoder()
@@ -58,9 +59,13 @@ class T5Search:
         for block, *parts in zip(self._blocks, *found, strict=True):
             block.across.keys, block.across.values = (torch.cat(part) for part in zip(*parts, strict=True))
 
+    @property
+    def _rows(self) -> int:
+        return len(self._padding) * self._beams
+
     def _grow(self, places: int) -> None:
         """Make room for more tokens."""
-        rows = len(self._padding)
+        rows = self._rows
         for block in self._blocks:
             block.own.grow(rows, places - self._places)
         bias = self._bias_of(places, places)[0].transpose(0, 1)  # [queries, heads, keys]
@@ -105,24 +110,31 @@ class T5Search:
         bias = self._bias.index_select(0, self._place)
         for block in self._blocks:
             states = block.own(states, bias, self._place)
-            states = block.across(states, self._padding)
+            beams = states.view(len(self._padding), self._beams, -1)
+            states = block.across(beams, self._padding).view(states.shape)
             states = block.forward(states)
         return linear(self._norm(states) * self._scale, self._output)[:, 0]
 
     def drops(self, going: int) -> bool:
         """Tell whether dropping rows pays when so many are not complete: on a GPU it takes another graph."""
-        rows = len(self._padding)
+        rows = self._rows
         return FEW < rows >= 4 * going if self._capturing else going < rows
 
     def keep(self, rows: torch.Tensor) -> None:
-        """Drop all rows but these; only those are moved that are not in their places."""
-        to = (rows != torch.arange(len(rows), device=self._device)).nonzero()[:, 0]
-        self._padding = self._padding[rows]
-        for attention in (each for block in self._blocks for each in (block.own, block.across)):
-            for places in (attention.keys, attention.values):
-                places[to] = places[rows[to]]
-            attention.keys, attention.values = attention.keys[: len(rows)], attention.values[: len(rows)]
-        self._new_shapes(len(rows))
+        """Put these rows in the place of all; only those are moved that are not in their places."""
+        inputs, before = rows[:: self._beams] // self._beams, self._rows
+        for kept, attentions in (
+            (rows, [block.own for block in self._blocks]),
+            (inputs, [block.across for block in self._blocks]),
+        ):
+            to = (kept != torch.arange(len(kept), device=self._device)).nonzero()[:, 0]
+            for attention in attentions:
+                for places in (attention.keys, attention.values):
+                    places[to] = places[kept[to]]
+                attention.keys, attention.values = attention.keys[: len(kept)], attention.values[: len(kept)]
+        if len(rows) < before:
+            self._padding = self._padding[inputs]
+            self._new_shapes(len(rows))
 
 
 class _Block:
