@@ -1,14 +1,14 @@
-"""Prediction with T5-small, greedy or with beams: `generate` of transformers against the search of `csl predict`, in one run.
+"""Prediction with T5-small: `generate` of transformers against the search of `csl predict`, in one run.
 
     PYTHONPATH=src python benchmarks/prediction_speed.py [MODEL INPUTS] [--device D] [--threads N] [-n INPUTS]
-                                                          [--beams N] [--tiny]
+                                                         [--beams N] [--tiny]
 
 330 inputs and outputs with the lengths of GeoQuery. The network has the sizes of Flan-T5-small, and weights that are
 made: each token but the first has one successor, and the input chooses the first token of the output, so that outputs
 have given lengths. With MODEL, a folder of `csl train`, and INPUTS, one a line, that model is measured instead. On a
 GPU every way is called three times: in bf16, where it sets itself up; in bf16 again; and in fp32, where all ways must
-give the same outputs. A CPU is measured in fp32. In bf16 the first token of a few is another one, as their two best are all but equal. Needs
-torch, transformers and numpy; on a CPU it takes a minute or two, on an H200 some seconds.
+give the same outputs. In bf16 the first token of a few is another one, as their two best are all but equal. A CPU is
+measured in fp32. Needs torch, transformers and numpy; on a CPU it takes a minute or two, on an H200 some seconds.
 
 generate   the library's search: all rows, until the last is complete
 rows       the library's decoder, without rows that are complete: `csl predict` before, and now for models like BART
