@@ -200,7 +200,7 @@ def test_runs_with_the_papers_options_stand_apart_from_ours(run: Writer, tmp_pat
 
 
 def test_a_setting_as_in_the_recipe_is_no_change(run: Writer, tmp_path: Path) -> None:
-    run("geoquery/length", csl=50, settings={"fit.states": 64, "sampling.strategy": "model"})
+    run("geoquery/length", csl=50, settings={"fit.states": 64, "sampling.strategy": "tempered"})
     assert shown(made("main", tmp_path), OURS, "CSL") == {"GeoQuery Len.": "50.0"}
 
 

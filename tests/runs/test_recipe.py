@@ -32,7 +32,7 @@ PAPER = {  # table and text of "Hyperparameters"; the published system where the
         "train": {"learning_rate": 1e-4},
     },
     "geoquery": {
-        "induction": {"k_alpha": 4, "k_beta": 16, "k_t": 8, "partitions": 1, "lone_target": False},
+        "induction": {"k_alpha": 4, "k_beta": 16, "k_t": 8, "partitions": 1, "lone_target": False, "frame": False},
         "fit": {"inference": "paper"},
         "sampling": {"max_depth": 20},
         "train": {"learning_rate": 1e-4},
@@ -45,7 +45,8 @@ PAPER = {  # table and text of "Hyperparameters"; the published system where the
     },
 }
 DRAWS = {
-    "number": 100_000, "strategy": "forward", "depths": "model", "depth_bias": 0, "min_depth": 1, "temperature": 1
+    "number": 100_000, "strategy": "forward", "depths": "model", "depth_bias": 0, "min_depth": 1, "temperature": 1,
+    "output_power": 1, "unique": False,
 }  # fmt: skip
 T5 = {
     "model": "google-t5/t5-base", "optimizer": "adafactor", "schedule": "constant", "warmup": 0, "steps": 10_000,

@@ -305,7 +305,7 @@ def test_samples_are_valid_and_derivable(name: str, strategy: str, quick: Quick)
     data, split = name.split("/")
     task, model = quick(data, split)
     options = PRESETS.get(data, PRESETS["smcalflow"]).model_dump()
-    config = SampleConfig.model_validate(options | {"strategy": strategy})
+    config = SampleConfig.model_validate(options | {"strategy": strategy, "temperature": 1})
     some = Sampler(model.grammar, config, model=model, output_cfg=task.output_cfg, train=task.train)
     count = 20_000 if strategy == "model" else 2000
     found = list(some.stream(count))
