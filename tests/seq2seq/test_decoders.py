@@ -134,6 +134,19 @@ def test_greedy_search_writes_what_generate_writes(
 
 
 @pytest.mark.parametrize("kind", KINDS)
+def test_beam_search_writes_what_generate_writes(
+    kind: str, learned: dict[str, Seq2Seq], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = learned[kind]
+    found = model.predict(INPUTS, beams=3, k=3, scores=True)
+    monkeypatch.setattr(model, "_beams", lambda *_: None)
+    for wanted, outputs in zip(model.predict(INPUTS, beams=3, k=3, scores=True), found, strict=True):
+        assert [output.text for output in outputs] == [output.text for output in wanted]
+        scores = [output.log_prob for output in wanted]
+        assert [output.log_prob for output in outputs] == pytest.approx(scores, abs=1e-3)
+
+
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("beams", [1, 3])
 def test_scores_are_those_of_the_output_alone(kind: str, beams: int, learned: dict[str, Seq2Seq]) -> None:
     inputs = [pair.source_text for pair in PAIRS]

@@ -140,7 +140,7 @@ class GreedyMask:
 
 
 class BeamMask:
-    """A logits processor of `generate` for beam search; rows with the same prefix share its state."""
+    """The prefixes of beams, also as a logits processor of `generate`; rows with the same prefix share its state."""
 
     def __init__(self, mask: OutputMask, before: int = 1) -> None:
         """`before` tokens come before an output: the start symbol, or a prompt."""
