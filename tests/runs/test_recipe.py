@@ -46,7 +46,7 @@ PAPER = {  # table and text of "Hyperparameters"; the published system where the
 }
 DRAWS = {
     "number": 100_000, "strategy": "forward", "depths": "model", "depth_bias": 0, "min_depth": 1, "temperature": 1,
-    "output_power": 1, "unique": False,
+    "output_power": 1,
 }  # fmt: skip
 T5 = {
     "model": "google-t5/t5-base", "optimizer": "adafactor", "schedule": "constant", "warmup": 0, "steps": 10_000,

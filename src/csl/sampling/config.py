@@ -81,8 +81,6 @@ PRESETS = {
     "auto": SampleConfig(strategy="tempered", temperature=2.0, depths="even", max_depth=0),
     "scan": SampleConfig(max_depth=5),
     "cogs": SampleConfig(depths="even"),
-    "geoquery": SampleConfig(
-        strategy="tempered", temperature=2.0, depths="even", max_depth=12, output_power=0.5, unique=True
-    ),
+    "geoquery": SampleConfig(strategy="tempered", temperature=2.0, depths="even", max_depth=12, output_power=0.5),
     "smcalflow": SampleConfig(strategy="uniform", max_depth=10),
 }
