@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from csl.examples import Example
-from csl.grammar import Nt, Rule, Symbol
+from csl.grammar import Nt, Rule
 from csl.grammar.output_cfg import ROOT, OutputCfg
 
 SHARE = 0.95  # of the outputs, at least, have the frame
@@ -29,10 +29,11 @@ def frame_rule(examples: Iterable[Example], cfg: OutputCfg) -> Rule | None:
     before, after = _shared(outputs), _shared([output[::-1] for output in outputs])[::-1]
     for size in range(len(before) + len(after), 0, -1):
         for left in range(min(len(before), size), max(0, size - len(after)) - 1, -1):
-            target: tuple[Symbol, ...] = (*before[:left], Nt(1), *after[len(after) - size + left :])
-            typings = cfg.typings(target)
+            start, end = before[:left], after[len(after) - size + left :]
+            framed = sum(len(o) > size and o[:left] == start and o[len(o) - len(end) :] == end for o in outputs)
+            typings = cfg.typings((*start, Nt(1), *end)) if framed >= SHARE * len(outputs) else ()
             if typings and all(t.category == ROOT.name and ROOT.name not in t.children for t in typings):
-                return Rule((Nt(1),), target)
+                return Rule((Nt(1),), (*start, Nt(1), *end))
     return None
 
 
