@@ -267,7 +267,7 @@ def describe(config: SampleConfig) -> str:
         extra += ", each depth equally often" if config.depths == "even" else ""
         extra += f", depth bias {config.depth_bias:g}" if config.depth_bias else ""
     extra += f", one of {config.balance:g} draws kept" if config.balance > 1 else ""
-    extra += f", outputs n^{config.output_power:g} times for n draws" if config.output_power < 1 else ""
+    extra += f", outputs by draws^{config.output_power:g}" if config.output_power < 1 else ""
     kept = " unique" * config.unique + " new" * config.new
     deepest = config.max_depth or "that of training"
     return f"strategy {config.strategy}{extra}, depth {config.min_depth} to {deepest}{kept}, seed {config.seed}"
