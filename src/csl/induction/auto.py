@@ -33,9 +33,8 @@ def for_raw_text(examples: Collection[Example]) -> Choice:
     """Choose options for prepared examples; the preparation gives the seed rules.
 
     With few examples, moves of several rules make rules that are too bold: they save much, and nothing speaks against.
-    The frame of outputs needs no seed rule, as it goes with the punctuation of inputs.
     """
-    number, config = len(set(examples)), PRESETS["cogs"].model_copy(update={"frame": False})
+    number, config = len(set(examples)), PRESETS["cogs"]
     reason = "values and categories come from the data: the weights of preset cogs, no other seed rules"
     if number >= ENOUGH:
         return Choice(config.model_copy(update={"search": "auto"}), (), (f"{reason}, search auto",))

@@ -34,7 +34,7 @@ class InductionConfig(BaseModel):
     )
     frame: Annotated[
         bool, Field(description="with an output CFG: a seed rule for what all outputs begin and end with?")
-    ] = True
+    ] = False
     partitions: Annotated[
         int, Field(ge=1, description="parts of the data, by length, that are learnt one after the other")
     ] = 1
@@ -52,7 +52,7 @@ PRESETS = {
         k_alpha=0, k_beta=100, k_t=4, max_nonterminals=2, partitions=16, steps=5, drop_duplicates=True
     ),
     "cogs": InductionConfig(k_alpha=1, k_beta=5),
-    "geoquery": InductionConfig(repeated_target=False),
+    "geoquery": InductionConfig(repeated_target=False, frame=True),
     "smcalflow": InductionConfig(),
 }
 """The paper's settings, but for `frame`, and lone targets, which the published system has for SCAN and COGS only."""

@@ -25,7 +25,7 @@ from csl.model.fit import fit
 from csl.model.model import Model
 from csl.parsing.deriver import Deriver
 
-CONFIG = InductionConfig(frame=False)
+CONFIG = InductionConfig()
 
 
 def learn_phrases(
