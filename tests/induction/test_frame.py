@@ -1,5 +1,7 @@
 """The seed rule of what outputs begin and end with."""
 
+import logging
+
 import pytest
 
 from csl.examples import Example
@@ -51,6 +53,16 @@ def test_a_frame_is_of_the_start_symbol(outputs: tuple[str, ...]) -> None:
 def test_a_frame_cannot_be_part_of_an_output() -> None:
     cfg = OutputCfg.parse(["ROOT => ( ##PLAN )", "PLAN => a ##ARGUMENT", "ARGUMENT => ( ##PLAN )", "ARGUMENT => b"])
     assert frame_rule(pairs("( a b )", "( a ( a b ) )"), cfg) is None
+
+
+@pytest.mark.parametrize(("cfg", "reason"), [(None, "output CFG"), (CFG, "none")])
+def test_a_frame_that_is_not_found_is_reported(
+    cfg: OutputCfg | None, reason: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.INFO, "csl"):
+        found = induce(pairs("maine", "ohio"), InductionConfig(frame=True), output_cfg=cfg)
+    assert found.seeds == ()
+    assert reason in caplog.text
 
 
 def test_without_a_frame_a_rule_of_whole_outputs_cannot_be_combined() -> None:

@@ -106,8 +106,11 @@ def induce(
     weights = Counter(examples)
     ordered = sorted(weights, key=lambda e: (len(e.source_text), e.source_text, e.target_text))
     vocabulary, store, seeds = Vocabulary(), RuleStore(), list(seeds)
-    if config.frame and output_cfg and (frame := frame_rule(ordered, output_cfg)):
-        seeds = list(dict.fromkeys([*seeds, frame]))
+    if config.frame:
+        if frame := frame_rule(ordered, output_cfg) if output_cfg else None:
+            seeds = list(dict.fromkeys([*seeds, frame]))
+        else:
+            log.info("no seed rule for a frame: " + ("outputs have none" if output_cfg else "it needs an output CFG"))
     ids = store.add_rules(ordered, vocabulary)
     seed_ids = store.add_rules(seeds, vocabulary)
     compiled = output_cfg.compiled(vocabulary) if output_cfg else None
